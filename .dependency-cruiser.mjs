@@ -49,7 +49,12 @@ export default {
       from: {path: '^src/(index|replay)\\.ts$'},
       to: {path: '^src/(lib/(cli|render)|commands)/'},
     },
-    {name: 'not-to-dev-dep', severity: 'error', from: {path: '^src/'}, to: {dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown']}},
+    {
+      name: 'not-to-dev-dep',
+      severity: 'error',
+      from: {path: '^src/'},
+      to: {dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown']},
+    },
     {name: 'no-orphans', severity: 'error', from: {orphan: true, path: '^src/', pathNot: '\\.d\\.ts$'}, to: {}},
   ],
   options: {
@@ -57,6 +62,9 @@ export default {
     tsPreCompilationDeps: true,
     tsConfig: {fileName: 'tsconfig.json'},
     parser: 'swc',
-    enhancedResolveOptions: {extensions: ['.ts', '.js', '.mjs', '.json'], conditionNames: ['import', 'types', 'node', 'default']},
+    enhancedResolveOptions: {
+      extensions: ['.ts', '.js', '.mjs', '.json'],
+      conditionNames: ['import', 'types', 'node', 'default'],
+    },
   },
 }

@@ -16,7 +16,13 @@ export default defineConfig({
       },
       {
         // Whole processes: node 26 from node_modules/.bin runs the sources.
-        test: {...shared, name: 'cli', include: ['test/cli/**/*.test.ts'], env: {NODE_ENV: 'production'}, testTimeout: 60_000},
+        test: {
+          ...shared,
+          name: 'cli',
+          include: ['test/cli/**/*.test.ts'],
+          env: {NODE_ENV: 'production'},
+          testTimeout: 60_000,
+        },
       },
       {
         // Real Kafka and Connect, started by the global setup and stopped again.

@@ -18,7 +18,8 @@ export default class TotalsReporter implements Reporter {
         if (state === 'passed') passed += 1
         else if (state === 'failed') failed += 1
         else skipped += 1
-        if (state === 'passed' || state === 'failed') run.set(module.project.name, (run.get(module.project.name) ?? 0) + 1)
+        if (state === 'passed' || state === 'failed')
+          run.set(module.project.name, (run.get(module.project.name) ?? 0) + 1)
       }
       // A suite whose hook failed has no failed test of its own.
       for (const suite of module.children.allSuites()) failed += suite.errors().length
