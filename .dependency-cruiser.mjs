@@ -29,13 +29,13 @@ export default {
       name: 'only-the-client-knows-kafkajs',
       severity: 'error',
       from: {pathNot: '^src/lib/kafka/client/'},
-      to: {path: 'node_modules/kafkajs/'},
+      to: {path: '(^|node_modules/)kafkajs(/|$)'},
     },
     {
       name: 'only-cli-knows-oclif',
       severity: 'error',
       from: {pathNot: '^src/(commands/|main\\.ts|lib/cli/)'},
-      to: {path: 'node_modules/(@oclif|inquirer|@inquirer)/'},
+      to: {path: '(^|node_modules/)(@oclif|inquirer|@inquirer)(/|$)'},
     },
     {
       name: 'ports-know-no-adapter',
@@ -64,7 +64,7 @@ export default {
     parser: 'swc',
     enhancedResolveOptions: {
       extensions: ['.ts', '.js', '.mjs', '.json'],
-      conditionNames: ['import', 'types', 'node', 'default'],
+      conditionNames: ['import', 'require', 'node', 'default', 'types'],
     },
   },
 }
