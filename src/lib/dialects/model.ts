@@ -23,7 +23,34 @@ export interface FailureException {
 
 export type DialectId = string
 
-/** spec: dlq-dialects section 1; JSON as it is. `dialect` is `none` when nothing is known. */
+/** Facts that a reader noticed while decoding; the words of `Failure.warnings`. */
+export type Warning =
+  | 'null_header'
+  | 'bad_number'
+  | 'number_is_text'
+  | 'number_is_binary'
+  | 'negative_partition'
+  | 'negative_offset'
+  | 'no_source'
+  | 'illegal_topic'
+  | 'maybe_topic_id'
+  | 'origin_is_dlq'
+  | 'origin_from_topic_name'
+  | 'invalid_utf8'
+  | 'control_chars'
+  | 'large_header'
+  | 'ragged_hops'
+  | 'ambiguous_hop_order'
+  | 'exception_is_tostring'
+  | 'opaque_java_header'
+  | 'value_lost'
+  | 'auto_dlq_header'
+  | 'maybe_piped_not_dead'
+  | 'offset_disagrees'
+  | 'multi_record_envelope'
+  | 'weak_signature'
+
+/** One decoded failure; JSON as it is. `dialect` is `none` when nothing is known. */
 export interface Failure {
   dialect: DialectId
   /** Only if more than one dialect is present: outermost first. */
@@ -64,5 +91,5 @@ export interface Failure {
   rawValue?: string
   rawHeaders?: [string, string | null][]
   /** Sorted. */
-  warnings?: string[]
+  warnings?: Warning[]
 }

@@ -1,0 +1,85 @@
+import {isLegalTopicName} from '../kafka/record.ts'
+import type {KafkaRecord} from '../kafka/record.ts'
+import type {Dialect} from './dialect.ts'
+import {HeaderTable} from './header-table.ts'
+import type {Failure} from './model.ts'
+import {headerName} from './primitives.ts'
+import {DIALECTS} from './registry.ts'
+
+/** Name of the one header that a replay adds; stripped and replaced at the next replay. */
+const PROVENANCE_HEADER = headerName('kdlq.replay')
+
+/** Why the dead letter alone does not give the original record back. */
+export type ReplayBlock = 'no_topic' | 'illegal_topic' | 'payload_absent' | 'value_lost' | 'multi_record'
+
+/**
+ * Which headers of a dead letter a replay removes: those of every family on it, our own provenance header, and what
+ * `extra` names. All others stay, in order, with repeats and nulls.
+ */
+export function headerStripper(
+  failure: Failure,
+  extra: (name: Buffer) => boolean = () => false,
+  dialects: readonly Dialect[] = DIALECTS,
+): (name: Buffer) => boolean {
+  const matched = dialectsOf(failure, dialects)
+  return name => name.equals(PROVENANCE_HEADER) || matched.some(dialect => dialect.strips(name)) || extra(name)
+}
+
+/**
+ * Time of the record that failed first, epoch ms; null when it is lost (then the producer's clock decides).
+ *
+ * From the innermost family outwards: a recorded source time is the answer; a family that keeps the record's time passes
+ * the question on; one that does neither has lost it. If all keep it, it is the record's own, unless the broker
+ * overwrote that on append.
+ */
+export function originalTimestamp(
+  record: KafkaRecord,
+  failure: Failure,
+  dialects: readonly Dialect[] = DIALECTS,
+): bigint | null {
+  const headers = new HeaderTable(record.headers)
+  for (const dialect of dialectsOf(failure, dialects).toReversed()) {
+    const recorded = dialect.read(record, headers)?.failure.origin?.timestamp
+    if (recorded !== undefined) return usable(BigInt(recorded))
+    if (!dialect.keepsTimestamp) return null
+  }
+  return record.timestampType === 'LogAppendTime' || record.timestamp === null ? null : usable(record.timestamp)
+}
+
+/** Key and value as they were before the failure: decoded ones where a family wrapped them, else the record's own. */
+export function originalPayload(record: KafkaRecord, failure: Failure): Pick<KafkaRecord, 'key' | 'value'> {
+  const wrapped = failure.payload === 'envelope'
+  const restore = (raw: string | undefined, own: Buffer | null): Buffer | null =>
+    raw === undefined ? (wrapped ? null : own) : Buffer.from(raw, 'hex')
+  return {key: restore(failure.rawKey, record.key), value: restore(failure.rawValue, record.value)}
+}
+
+/** Everything that keeps a dead letter from being sent back as it is; empty when nothing does. */
+export function replayBlocks(failure: Failure): ReplayBlock[] {
+  const blocks: ReplayBlock[] = []
+  const topic = failure.origin?.topic
+  if (topic === undefined || topic === '') blocks.push('no_topic')
+  else if (!isLegalTopicName(topic)) blocks.push('illegal_topic')
+  if (failure.payload === 'absent') blocks.push('payload_absent')
+  if (failure.warnings?.includes('value_lost') === true) blocks.push('value_lost')
+  if (failure.warnings?.includes('multi_record_envelope') === true) blocks.push('multi_record')
+  return blocks
+}
+
+/**
+ * False when topic, partition and offset of the origin may come from different failures: their headers occur different
+ * numbers of times. Sending such a record back would be a guess.
+ */
+export function hasConsistentOrigin(failure: Failure): boolean {
+  return failure.origin !== undefined && failure.warnings?.includes('ragged_hops') !== true
+}
+
+/** The families on a record, outermost first. */
+function dialectsOf(failure: Failure, dialects: readonly Dialect[]): Dialect[] {
+  const ids = failure.chain ?? [failure.dialect]
+  return ids.flatMap(id => dialects.find(dialect => dialect.id === id) ?? [])
+}
+
+function usable(timestamp: bigint): bigint | null {
+  return timestamp < 0n ? null : timestamp
+}
