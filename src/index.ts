@@ -1,0 +1,27 @@
+/** The library: dead letters and what their headers say. Loads neither a Kafka client nor anything of the program. */
+export {createDeadLetter, recordBytes} from './lib/dead-letter/dead-letter.ts'
+export type {RecordBytes} from './lib/dead-letter/dead-letter.ts'
+export {failureKind, fingerprint} from './lib/dead-letter/fingerprint.ts'
+export type {FailureKind} from './lib/dead-letter/fingerprint.ts'
+export {foldStackTrace} from './lib/dead-letter/stack-trace.ts'
+export type {FoldedLine, FoldedSection, FoldedStackTrace} from './lib/dead-letter/stack-trace.ts'
+export type {DeadLetter, PartitionScan} from './lib/dead-letter/model.ts'
+export {connectHeaders, CONNECT_STAGES} from './lib/dialects/connect.ts'
+export type {ConnectContext, ConnectStage} from './lib/dialects/connect.ts'
+export {decodeFailure} from './lib/dialects/decode.ts'
+export type {Dialect, DialectReading} from './lib/dialects/dialect.ts'
+export {HeaderTable} from './lib/dialects/header-table.ts'
+export type {HeaderOccurrence} from './lib/dialects/header-table.ts'
+export type {DialectId, Failure, FailureException, RecordCoordinates, Warning} from './lib/dialects/model.ts'
+export {DIALECTS, knownStages} from './lib/dialects/registry.ts'
+export {
+  hasConsistentOrigin,
+  headerStripper,
+  originalPayload,
+  originalTimestamp,
+  replayBlocks,
+} from './lib/dialects/restore.ts'
+export type {ReplayBlock} from './lib/dialects/restore.ts'
+export {isDlqName} from './lib/dialects/topic-name.ts'
+export {formatAddress, isLegalTopicName} from './lib/kafka/record.ts'
+export type {KafkaRecord, Offset, RecordHeader, TimestampType, TopicName} from './lib/kafka/record.ts'
