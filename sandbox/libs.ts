@@ -29,7 +29,7 @@ export interface KafkaLibs {
 export async function ensureLibs(version: KafkaVersion): Promise<KafkaLibs> {
   const base = join(cacheDir, `kafka-${version}`)
   const pom = join(sandboxDir, 'pom.xml')
-  const sources = await javaSources()
+  const sources = [...(await filesIn('java')), ...(await filesIn('services'))]
   const libsDir = join(base, 'libs')
   const pomHash = hashOf([await readFile(pom)])
   const jarHash = hashOf([Buffer.from(pomHash), ...(await Promise.all(sources.map(file => readFile(file))))])
@@ -48,9 +48,8 @@ function jarIn(pluginsDir: string): string {
   return join(pluginsDir, 'kdlq-sandbox', 'kdlq-sandbox.jar')
 }
 
-async function javaSources(): Promise<string[]> {
-  const root = join(sandboxDir, 'java')
-  const files = await readdir(root, {recursive: true, withFileTypes: true})
+async function filesIn(folder: string): Promise<string[]> {
+  const files = await readdir(join(sandboxDir, folder), {recursive: true, withFileTypes: true})
   return files
     .filter(file => file.isFile())
     .map(file => join(file.parentPath, file.name))
@@ -68,7 +67,6 @@ async function resolveJars(pom: string, version: string, into: string, pomHash: 
 
 async function compile(sources: readonly string[], libsDir: string, into: string): Promise<void> {
   const classes = join(into, 'classes')
-  const services = join(sandboxDir, 'services')
   await mkdir(classes, {recursive: true})
   await mkdir(join(into, 'kdlq-sandbox'))
   const java = sources.filter(file => file.endsWith('.java'))
@@ -77,8 +75,7 @@ async function compile(sources: readonly string[], libsDir: string, into: string
     missing: 'a Java development kit (javac) is not installed; the sandbox needs Java 17 or newer',
     failed: 'the Java sources of the sandbox do not compile',
   })
-  const manifests = (await exists(services)) ? ['-C', services, '.'] : []
-  await tool('jar', ['cf', jarIn(into), '-C', classes, '.', ...manifests], {
+  await tool('jar', ['cf', jarIn(into), '-C', classes, '.', '-C', join(sandboxDir, 'services'), '.'], {
     missing: 'a Java development kit (jar) is not installed; the sandbox needs Java 17 or newer',
     failed: 'the jar of the sandbox could not be written',
   })
