@@ -67,7 +67,7 @@ function emitMessage(message: Struct, isRequest: boolean): string[] {
   if (names.size !== structs.length) throw new Error(`two structs of ${message.name} would get one name`)
   const taggedStructs = structs.filter(struct => structs.some(other => other.fields.some(f => needsDefault(f, struct))))
   return [
-    ...[...structs].reverse().map(struct => emitInterface(struct, isRequest)),
+    ...structs.toReversed().map(struct => emitInterface(struct, isRequest)),
     ...taggedStructs.map(struct => emitDefault(struct)),
     ...structs.map(struct => emitReader(struct)),
     ...structs.map(struct => emitWriter(struct, isRequest)),
@@ -116,30 +116,19 @@ function isOptional(field: Field, versions: Range): boolean {
 }
 
 function typeName(type: FieldType): string {
-  switch (type.kind) {
-    case 'scalar':
-      return TYPES[type.scalar]
-    case 'struct':
-      return type.struct.name
-    case 'array':
-      return `readonly ${typeName(type.element)}[]`
-  }
+  if (type.kind === 'scalar') return TYPES[type.scalar]
+  return type.kind === 'struct' ? type.struct.name : `readonly ${typeName(type.element)}[]`
 }
 
 function defaultOf(field: Field): string {
   const {type, fallback} = field
   if (fallback === 'null') return 'null'
-  switch (type.kind) {
-    case 'array':
-      return '[]'
-    case 'struct':
-      return `DEFAULT_${constantName(type.struct.name)}`
-    case 'scalar':
-      if (fallback === null) return DEFAULTS[type.scalar]
-      if (type.scalar === 'string') return `'${fallback}'`
-      if (type.scalar === 'bool') return fallback
-      return `${BigInt(fallback)}${type.scalar === 'int64' ? 'n' : ''}`
-  }
+  if (type.kind === 'array') return '[]'
+  if (type.kind === 'struct') return `DEFAULT_${constantName(type.struct.name)}`
+  if (fallback === null) return DEFAULTS[type.scalar]
+  if (type.scalar === 'string') return `'${fallback}'`
+  if (type.scalar === 'bool') return fallback
+  return `${BigInt(fallback)}${type.scalar === 'int64' ? 'n' : ''}`
 }
 
 function constantName(name: string): string {
@@ -175,15 +164,10 @@ function condition(field: Field, all: Range): string | null {
 }
 
 function readCall(type: FieldType, nullable: boolean): string {
-  switch (type.kind) {
-    case 'scalar':
-      return nullable ? `r.nullable${upperFirst(type.scalar)}()` : `r.${type.scalar}()`
-    case 'struct':
-      if (nullable) throw new Error(`nullable struct ${type.struct.name}`)
-      return `read${type.struct.name}(r, version)`
-    case 'array':
-      return `r.${nullable ? 'nullableArray' : 'array'}(() => ${readCall(type.element, false)})`
-  }
+  if (type.kind === 'scalar') return nullable ? `r.nullable${upperFirst(type.scalar)}()` : `r.${type.scalar}()`
+  if (type.kind === 'array') return `r.${nullable ? 'nullableArray' : 'array'}(() => ${readCall(type.element, false)})`
+  if (nullable) throw new Error(`nullable struct ${type.struct.name}`)
+  return `read${type.struct.name}(r, version)`
 }
 
 function emitReader(struct: Struct): string {
@@ -219,14 +203,10 @@ ${lines.join('')}${tags}  return {${result}}
 }
 
 function writeCall(type: FieldType, nullable: boolean, value: string): string {
-  switch (type.kind) {
-    case 'scalar':
-      return nullable ? `w.nullable${upperFirst(type.scalar)}(${value})` : `w.${type.scalar}(${value})`
-    case 'struct':
-      return `write${type.struct.name}(w, ${value}, version)`
-    case 'array':
-      return `w.${nullable ? 'nullableArray' : 'array'}(${value}, item => ${writeCall(type.element, false, 'item')})`
-  }
+  if (type.kind === 'scalar')
+    return nullable ? `w.nullable${upperFirst(type.scalar)}(${value})` : `w.${type.scalar}(${value})`
+  if (type.kind === 'struct') return `write${type.struct.name}(w, ${value}, version)`
+  return `w.${nullable ? 'nullableArray' : 'array'}(${value}, item => ${writeCall(type.element, false, 'item')})`
 }
 
 function emitWriter(struct: Struct, isRequest: boolean): string {

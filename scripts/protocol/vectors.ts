@@ -1,7 +1,7 @@
 /** Golden messages: the same values as JSON and as the bytes that Kafka's own classes make of them. */
 import {mkdirSync, writeFileSync} from 'node:fs'
 import {join} from 'node:path'
-import type {Field, FieldType, MessageDefinition, Struct} from './definitions.ts'
+import type {Field, FieldType, MessageDefinition, Scalar, Struct} from './definitions.ts'
 import {kafkaFacts} from './kafka-artifacts.ts'
 
 /** `full`: every field has a telling value. `bare`: shortest arrays and texts, null where allowed, tags left out. */
@@ -88,57 +88,46 @@ class Filler {
   #value(type: FieldType): unknown {
     const bare = this.#variant === 'bare'
     this.#count++
-    switch (type.kind) {
-      case 'struct':
-        return this.struct(type.struct)
-      case 'array': {
-        if (bare && type.element.kind === 'scalar') return []
-        const length = bare ? 1 : 2
-        return Array.from({length}, () => this.#value(type.element))
-      }
-      case 'scalar':
-        switch (type.scalar) {
-          case 'bool':
-            return !bare
-          case 'int8':
-            return bare ? -128 : this.#count % 100
-          case 'int16':
-            return bare ? -32_768 : 1000 + this.#count
-          case 'uint16':
-            return bare ? 65_535 : 1000 + this.#count
-          case 'int32':
-            return bare ? -2_147_483_648 : 100_000 + this.#count
-          case 'int64':
-            return {int64: bare ? '-9223372036854775808' : String(9_007_199_254_740_993n + BigInt(this.#count))}
-          case 'string':
-            return bare ? '' : `t${this.#count}-\u00e9\u20ac`
-          case 'uuid':
-            return bare ? 'AAAAAAAAAAAAAAAAAAAAAA' : Buffer.alloc(16, this.#count).toString('base64url')
-          case 'bytes':
-            return {bytes: bare ? '' : Buffer.from([0, 255, this.#count]).toString('base64')}
-        }
-    }
+    if (type.kind === 'struct') return this.struct(type.struct)
+    if (type.kind === 'scalar') return bare ? SMALLEST[type.scalar] : telling(type.scalar, this.#count)
+    if (bare && type.element.kind === 'scalar') return []
+    return Array.from({length: bare ? 1 : 2}, () => this.#value(type.element))
   }
+}
+
+const SMALLEST: Readonly<Record<Scalar, unknown>> = {
+  bool: false,
+  int8: -128,
+  int16: -32_768,
+  uint16: 65_535,
+  int32: -2_147_483_648,
+  int64: {int64: '-9223372036854775808'},
+  string: '',
+  uuid: 'AAAAAAAAAAAAAAAAAAAAAA',
+  bytes: {bytes: ''},
+}
+
+/** A value that differs from its neighbours' and from every default. */
+function telling(scalar: Scalar, count: number): unknown {
+  if (scalar === 'bool') return true
+  if (scalar === 'int8') return count % 100
+  if (scalar === 'int32') return 100_000 + count
+  if (scalar === 'int64') return {int64: String(9_007_199_254_740_993n + BigInt(count))}
+  if (scalar === 'string') return `t${count}-\u00e9\u20ac`
+  if (scalar === 'uuid') return Buffer.alloc(16, count).toString('base64url')
+  if (scalar === 'bytes') return {bytes: Buffer.from([0, 255, count]).toString('base64')}
+  return 1000 + count
 }
 
 function defaultValue({type, fallback}: Field): unknown {
   if (type.kind === 'array') return []
   if (type.kind === 'struct')
     return Object.fromEntries(type.struct.fields.map(field => [field.name, defaultValue(field)]))
-  switch (type.scalar) {
-    case 'bool':
-      return fallback === 'true'
-    case 'int64':
-      return {int64: fallback ?? '0'}
-    case 'string':
-      return fallback ?? ''
-    case 'uuid':
-      return 'AAAAAAAAAAAAAAAAAAAAAA'
-    case 'bytes':
-      return {bytes: ''}
-    default:
-      return Number(fallback ?? 0)
-  }
+  if (type.scalar === 'int64') return {int64: fallback ?? '0'}
+  if (type.scalar === 'bool') return fallback === 'true'
+  if (type.scalar === 'string') return fallback ?? ''
+  if (type.scalar === 'uuid' || type.scalar === 'bytes') return SMALLEST[type.scalar]
+  return Number(fallback ?? 0)
 }
 
 /** The JSON that Kafka's converters take: plain numbers, base64 text. */
