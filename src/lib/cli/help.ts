@@ -1,0 +1,79 @@
+import type {Command} from '@oclif/core'
+import {CommandHelp, Help} from '@oclif/core'
+import {runtimeOf} from './runtime.ts'
+
+/** Commands by what a person wants to do; a command that is missing here stands under MORE. */
+export const COMMAND_GROUPS: readonly (readonly [title: string, ids: readonly string[]])[] = [
+  ['LOOK', ['topics', 'inspect', 'show', 'stats', 'watch']],
+  ['ACT', ['replay', 'resume', 'triage', 'redrive', 'purge', 'unblock']],
+  ['PROVE', ['check', 'runs', 'report', 'simulate']],
+  ['MOVE', ['export', 'import']],
+  ['SET UP', ['config init', 'config list', 'doctor', 'completion', 'help', 'version']],
+]
+
+const FLAG_GROUPS = ['', 'SELECTION', 'FILTER', 'CONNECTION', 'OUTPUT', 'WRITING']
+
+class GroupedCommandHelp extends CommandHelp {
+  protected override groupFlags(flags: Command.Flag.Any[]): {
+    flagGroups: Record<string, Command.Flag.Any[]>
+    mainFlags: Command.Flag.Any[]
+  } {
+    const {flagGroups, mainFlags} = super.groupFlags(flags)
+    const rank = (name: string): number =>
+      FLAG_GROUPS.includes(name.toUpperCase()) ? FLAG_GROUPS.indexOf(name.toUpperCase()) : FLAG_GROUPS.length
+    const sorted = Object.entries(flagGroups).toSorted(([left], [right]) => rank(left) - rank(right))
+    return {flagGroups: Object.fromEntries(sorted), mainFlags}
+  }
+
+  protected override description(): string | undefined {
+    // The summary already stands above.
+    const text = this.command.description
+    const body = text === undefined || text === '' ? undefined : this.wrap(this.render(text))
+    const hasTwins = Object.keys(this.command.flags).some(name => name.startsWith('not-'))
+    if (!hasTwins) return body
+    const line =
+      'Every filter has a twin that leaves out what it would match: --not-stage, --not-exception, --not-header and so on.'
+    return [body, this.wrap(line)].filter(part => part !== undefined && part !== '').join('\n\n')
+  }
+}
+
+/** Help of the program: commands in groups, flags in groups. */
+export default class KdlqHelp extends Help {
+  protected override CommandHelpClass = GroupedCommandHelp
+
+  protected override formatCommands(commands: Command.Loadable[]): string {
+    const byId = new Map(commands.map(command => [command.id.replaceAll(':', ' '), command]))
+    const sections: string[] = []
+    const section = (title: string, ids: readonly string[]): void => {
+      const rows = ids.flatMap((id): [string, string | undefined][] => {
+        const command = byId.get(id)
+        byId.delete(id)
+        return command === undefined ? [] : [[id, this.summary(command)]]
+      })
+      if (rows.length > 0)
+        sections.push(
+          this.section(
+            title,
+            this.renderList(rows, {spacer: '\n', indentation: 2, stripAnsi: this.opts.stripAnsi ?? false}),
+          ),
+        )
+    }
+    for (const [title, ids] of COMMAND_GROUPS) section(title, ids)
+    section('MORE', [...byId.keys()])
+    return sections.join('\n\n')
+  }
+
+  protected override async showRootHelp(): Promise<void> {
+    this.log(this.formatRoot())
+    this.log('')
+    const commands = this.sortedCommands.filter(({id, hidden}) => id !== '' && !hidden)
+    this.log(this.formatCommands(commands))
+    this.log('')
+    this.log(`Exit codes: ${this.config.bin} help exit-codes. Try: ${this.config.bin} inspect example:orders-dlq`)
+  }
+
+  protected override log(...lines: string[]): void {
+    // Not awaited: main flushes the stream before the program ends.
+    void runtimeOf(this.config).io.stdout.write(`${lines.join(' ')}\n`)
+  }
+}

@@ -1,0 +1,62 @@
+import {isUtf8} from 'node:buffer'
+import {cutToWidth} from './width.ts'
+import {sanitize} from './sanitize.ts'
+
+/** Bytes in JSON: null, a string when they are valid UTF-8, else base64. Lossless. */
+export type BytesJson = null | string | {readonly base64: string}
+
+/** @returns the JSON form of a key, a value or a header value */
+export function bytesToJson(bytes: Buffer | null): BytesJson {
+  if (bytes === null) return null
+  return isUtf8(bytes) ? bytes.toString('utf8') : {base64: bytes.toString('base64')}
+}
+
+/** Text of bytes as a person may see them on one line, told apart: `null`, `""`, `"null"`, `0x00ff`, plain text. */
+export function bytesToText(bytes: Buffer | null, maxLength = 200): string {
+  if (bytes === null) return 'null'
+  if (bytes.length === 0) return '""'
+  // Four bytes a character at most: what lies behind cannot be shown anyway.
+  const shown = bytes.length > maxLength * 4 ? wholeCharacters(bytes.subarray(0, maxLength * 4)) : bytes
+  if (!isUtf8(shown) || !isUtf8(bytes.subarray(0, 1 << 16).length === bytes.length ? bytes : shown)) {
+    const hex = bytes.subarray(0, Math.ceil(maxLength / 2)).toString('hex')
+    return `0x${hex}${bytes.length * 2 > maxLength ? '…' : ''}`
+  }
+  const text = sanitize(shown.toString('utf8'))
+  const cut = shown.length < bytes.length || text.length > maxLength ? cutToWidth(`${text}…`, maxLength) : text
+  return /^(null|"|0x)/.test(text) && (text === 'null' || !text.startsWith('null')) ? JSON.stringify(cut) : cut
+}
+
+/** All of the bytes on one line, nothing cut; for pipes. */
+export function bytesToFullText(bytes: Buffer | null): string {
+  if (bytes === null) return 'null'
+  return bytesToText(bytes, bytes.length * 4 + 16)
+}
+
+/** Drops the start of a UTF-8 sequence that was cut at the end. */
+function wholeCharacters(bytes: Buffer): Buffer {
+  for (let back = 1; back <= 4 && back <= bytes.length; back++) {
+    const byte = bytes[bytes.length - back] ?? 0
+    if ((byte & 0xc0) === 0x80) continue
+    if (byte < 0x80) return bytes.subarray(0, bytes.length - back + 1)
+    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2
+    return back >= length ? bytes : bytes.subarray(0, bytes.length - back)
+  }
+  return bytes
+}
+
+/** Rows of 16 bytes: offset, hex, and the printable ASCII ones. Ends with a line break unless empty. */
+export function* hexDump(bytes: Buffer): Generator<string> {
+  for (let start = 0; start < bytes.length; start += 16) {
+    const row = bytes.subarray(start, start + 16)
+    const left = row
+      .subarray(0, 8)
+      .toString('hex')
+      .replace(/..(?=.)/g, '$& ')
+    const right = row
+      .subarray(8)
+      .toString('hex')
+      .replace(/..(?=.)/g, '$& ')
+    const ascii = [...row].map(byte => (byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : '.')).join('')
+    yield `${start.toString(16).padStart(8, '0')}  ${left.padEnd(23)}  ${right.padEnd(23)}  |${ascii}|\n`
+  }
+}
