@@ -1,0 +1,82 @@
+import type {DeadLetter} from '../dead-letter/model.ts'
+import type {Dialect} from '../dialects/dialect.ts'
+import {DIALECTS, knownStages} from '../dialects/registry.ts'
+import type {RecordCursor} from '../kafka/records/types.ts'
+import type {FilterSpec} from './filter-spec.ts'
+import type {FilterContext, FilterTest, Peek} from './filters/filter.ts'
+import {FILTER_NAMES, FILTERS} from './filters/index.ts'
+
+/** Filters ready to be asked, with their counters; one for each scan. */
+export interface CompiledFilters {
+  /** True when everything matches: no record has to be looked at. */
+  readonly isEmpty: boolean
+  /**
+   * First look, at raw bytes only: false for records that `matches` would refuse.
+   * Moves the cursor's header position.
+   */
+  prefilter(cursor: RecordCursor): boolean
+  matches(deadLetter: DeadLetter): boolean
+  /** Records so far on which a `--where` could not be evaluated; these do not match, whichever twin it was. */
+  readonly whereErrors: number
+}
+
+export interface FilterDeps {
+  /** Header families that are read; gives the words of `--stage` and `--dialect`. */
+  readonly dialects?: readonly Dialect[]
+}
+
+/** All values of one filter flag. */
+interface Group {
+  readonly excludes: boolean
+  readonly tests: readonly FilterTest[]
+}
+
+/**
+ * Check and prepare filters. Loads the pattern and expression engines only if one is used.
+ * @throws UsageError naming the flag: an unknown stage, a broken pattern, an unknown field in an expression
+ */
+export async function compileFilters(spec: FilterSpec, deps: FilterDeps = {}): Promise<CompiledFilters> {
+  const dialects = deps.dialects ?? DIALECTS
+  let whereErrors = 0
+  let failed = false
+  const words = {
+    stages: knownStages(dialects),
+    dialects: [...dialects.map(({id}) => id), 'none'],
+    onError: () => {
+      failed = true
+    },
+  }
+  const groups: Group[] = []
+  for (const name of FILTER_NAMES) {
+    for (const excludes of [false, true]) {
+      const texts = (excludes ? spec.exclude : spec.include)[name] ?? []
+      if (texts.length === 0) continue
+      const context: FilterContext = {...words, flag: `--${excludes ? 'not-' : ''}${name}`}
+      const tests: FilterTest[] = []
+      for (const text of texts) tests.push(await FILTERS[name].compile(text, context))
+      groups.push({excludes, tests})
+    }
+  }
+  // Only groups that can tell something are asked on bytes.
+  const peeking = groups.filter(({excludes, tests}) => tests[excludes ? 'some' : 'every'](test => test.peek !== null))
+  const passes = ({excludes, tests}: Group, deadLetter: DeadLetter): boolean => {
+    failed = false
+    if (tests.some(test => test.matches(deadLetter))) return !excludes
+    // Nobody knows whether the record would have matched: it is not taken, and counted.
+    if (failed) whereErrors += 1
+    return excludes && !failed
+  }
+  return {
+    isEmpty: groups.length === 0,
+    prefilter: cursor => peeking.every(group => mayPass(group, cursor)),
+    matches: deadLetter => groups.every(group => passes(group, deadLetter)),
+    get whereErrors() {
+      return whereErrors
+    },
+  }
+}
+
+function mayPass({excludes, tests}: Group, cursor: RecordCursor): boolean {
+  const peek = (test: FilterTest): Peek => test.peek?.(cursor) ?? 'maybe'
+  return excludes ? tests.every(test => peek(test) !== 'yes') : tests.some(test => peek(test) !== 'no')
+}
