@@ -1,0 +1,211 @@
+import {mkdir, open, readdir, stat} from 'node:fs/promises'
+import {basename, join} from 'node:path'
+import type {Readable} from 'node:stream'
+
+import {BugError, IoError, KafkaError, RefusedError, type KdlqError} from '../../errors.ts'
+import type {
+  Cluster,
+  ClusterAdmin,
+  ClusterDescription,
+  ClusterWriter,
+  CommittedOffset,
+  NewTopic,
+  ProducerOptions,
+  ProducerSession,
+  TopicConfigs,
+} from '../ports.ts'
+import {isLegalTopicName} from '../record.ts'
+import {openArchiveFile, openArchiveStream, type ArchiveFile} from './archive-file.ts'
+import {indexArchive, type ArchiveIndex} from './archive-index.ts'
+import {ArchiveReader, unknownTopic, type ArchiveContents} from './archive-reader.ts'
+import {ArchiveSession} from './archive-session.ts'
+
+const ARCHIVE_NAME = /^(?<topic>.+)\.ndjson(?:\.gz|\.zst)?$/
+
+export interface ArchiveOptions {
+  /** Go on behind a broken line; without it the first one is an error, before any record is given out. */
+  readonly skipBadLines?: boolean | undefined
+  /** Told about each broken line that was left out. */
+  readonly onBadLine?: ((error: KdlqError) => void) | undefined
+  /** Make the directory if it is not there: a target for `writer`. */
+  readonly create?: boolean | undefined
+  /** What a person calls it; the path, or `-` for a stream, when absent. */
+  readonly name?: string | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * Open an archive as a cluster: a file or a stream of archive lines (plain, gzip or zstd), or a directory of
+ * `TOPIC.ndjson[.gz|.zst]` files. All lines are checked before it returns, in bounded memory.
+ *
+ * Lines may be in any order and offsets may have gaps. Only a directory can be written to.
+ * @throws IoError if it cannot be read or a line is broken (`E_ARCHIVE_LINE`, with its number)
+ */
+export async function openArchive(source: string | Readable, options: ArchiveOptions = {}): Promise<Cluster> {
+  const archive = new ArchiveCluster(source, options)
+  try {
+    await archive.load(options.signal)
+  } catch (error) {
+    await archive.close()
+    throw error
+  }
+  return archive
+}
+
+class ArchiveCluster implements Cluster {
+  readonly description: ClusterDescription
+  readonly reader: ArchiveReader
+  readonly writer: ClusterWriter
+  readonly admin: ClusterAdmin
+  readonly #source: string | Readable
+  readonly #options: ArchiveOptions
+  readonly #created = new Map<string, number>()
+  #directory: string | null = null
+  #files: ArchiveFile[] = []
+  readonly #retired: ArchiveFile[] = []
+  #index: ArchiveIndex = new Map()
+  #empty = new Map<string, number>()
+  /** A session has written since the index was made. */
+  #stale = false
+  /** Broken lines were reported; a second pass does not repeat it. */
+  #loaded = false
+  #closed = false
+
+  constructor(source: string | Readable, options: ArchiveOptions) {
+    this.#source = source
+    this.#options = options
+    const path = typeof source === 'string' ? source : '-'
+    this.description = {kind: 'archive', clusterId: `archive:${path}`, name: options.name ?? path}
+    this.reader = new ArchiveReader(signal => this.#contents(signal))
+    this.writer = {open: session => this.#openSession(session)}
+    this.admin = {
+      topicConfigs: topics => this.#topicConfigs(topics),
+      createTopic: topic => this.#createTopic(topic),
+      committedOffsets: groupId => noGroups(groupId),
+    }
+  }
+
+  async load(signal: AbortSignal | undefined): Promise<void> {
+    const source = this.#source
+    // Reads that are under way keep the files they began with.
+    this.#retired.push(...this.#files)
+    this.#files = []
+    if (typeof source !== 'string') {
+      this.#files = [await openArchiveStream(source, this.description.name, signal)]
+    } else if (await isDirectory(source, this.#options.create ?? false)) {
+      this.#directory = source
+      await this.#openDirectory(source, signal)
+    } else {
+      this.#files = [await openArchiveFile(source, signal)]
+    }
+    const {skipBadLines} = this.#options
+    const onBadLine = this.#loaded ? undefined : this.#options.onBadLine
+    this.#index = await indexArchive(this.#files, {
+      signal,
+      onBadLine: error => {
+        if (skipBadLines !== true) throw error
+        onBadLine?.(error)
+      },
+    })
+    this.#stale = false
+    this.#loaded = true
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#closeFiles()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  async #contents(signal: AbortSignal | undefined): Promise<ArchiveContents> {
+    if (this.#closed) throw new BugError('the archive is closed')
+    if (this.#stale) await this.load(signal)
+    return {index: this.#index, empty: new Map([...this.#empty, ...this.#created])}
+  }
+
+  async #closeFiles(): Promise<void> {
+    const files = [...this.#retired.splice(0), ...this.#files.splice(0)]
+    await Promise.all(files.map(file => file.close()))
+  }
+
+  async #openDirectory(directory: string, signal: AbortSignal | undefined): Promise<void> {
+    this.#empty = new Map()
+    for (const entry of (await readdir(directory)).sort()) {
+      const topic = ARCHIVE_NAME.exec(entry)?.groups?.['topic']
+      if (topic === undefined) continue
+      const file = await openArchiveFile(join(directory, entry), signal)
+      this.#files.push(file)
+      if (file.size === 0) this.#empty.set(topic, 0)
+    }
+  }
+
+  async #openSession(options: ProducerOptions): Promise<ProducerSession> {
+    const directory = this.#writableDirectory()
+    if (options.transactionalId !== null) {
+      throw new RefusedError('an archive has no transactions', {code: 'E_ARCHIVE_TRANSACTION'})
+    }
+    const {index} = await this.#contents(undefined)
+    const nextOffset = (topic: string, partition: number): bigint => {
+      const last = index.get(topic)?.get(partition)?.runs.at(-1)
+      return last === undefined ? 0n : last.lastOffset + 1n
+    }
+    return new ArchiveSession(directory, nextOffset, () => {
+      this.#stale = true
+    })
+  }
+
+  async #topicConfigs(topics: readonly string[]): Promise<readonly TopicConfigs[]> {
+    const {index, empty} = await this.#contents(undefined)
+    return topics.map(topic => ({
+      topic,
+      configs: new Map(),
+      error: index.has(topic) || empty.has(topic) ? null : unknownTopic(topic),
+    }))
+  }
+
+  async #createTopic({name, partitions}: NewTopic): Promise<void> {
+    const directory = this.#writableDirectory()
+    if (!isLegalTopicName(name)) {
+      throw new RefusedError('the topic name is not legal', {code: 'E_TOPIC_NAME', context: {topic: name}})
+    }
+    const {index, empty} = await this.#contents(undefined)
+    if (index.has(name) || empty.has(name)) {
+      throw new KafkaError('the topic exists', {code: 'E_TOPIC_ALREADY_EXISTS', context: {topic: name}})
+    }
+    const handle = await open(join(directory, `${name}.ndjson`), 'a')
+    await handle.close()
+    this.#created.set(name, Math.max(1, partitions))
+  }
+
+  #writableDirectory(): string {
+    if (this.#directory !== null) return this.#directory
+    throw new RefusedError('only a directory archive can be written to', {
+      code: 'E_ARCHIVE_READ_ONLY',
+      hints: ['name a directory; it will hold one TOPIC.ndjson a topic'],
+      context: {archive: basename(this.description.name)},
+    })
+  }
+}
+
+async function isDirectory(path: string, create: boolean): Promise<boolean> {
+  if (create) {
+    try {
+      await mkdir(path, {recursive: true})
+      return true
+    } catch (cause) {
+      throw new IoError('the archive directory could not be made', {code: 'E_ARCHIVE_WRITE', cause})
+    }
+  }
+  // What cannot be looked at is reported by the one who opens it.
+  return stat(path).then(
+    found => found.isDirectory(),
+    () => false,
+  )
+}
+
+async function noGroups(groupId: string): Promise<readonly CommittedOffset[]> {
+  throw new KafkaError('an archive has no consumer groups', {code: 'E_GROUP_ID_NOT_FOUND', context: {groupId}})
+}

@@ -1,0 +1,147 @@
+import {randomUUID} from 'node:crypto'
+import {open, unlink, type FileHandle} from 'node:fs/promises'
+import {tmpdir} from 'node:os'
+import {basename, join} from 'node:path'
+import {Readable} from 'node:stream'
+import {pipeline} from 'node:stream/promises'
+import {createGunzip, createZstdDecompress} from 'node:zlib'
+
+import {IoError, isKdlqError} from '../../errors.ts'
+
+const GZIP_MAGIC = Buffer.from([0x1f, 0x8b])
+const ZSTD_MAGIC = Buffer.from([0x28, 0xb5, 0x2f, 0xfd])
+
+/** Plain archive lines in a file that can be read from any position. */
+export interface ArchiveFile {
+  /** For messages. */
+  readonly name: string
+  readonly handle: FileHandle
+  readonly size: number
+  close(): Promise<void>
+}
+
+type Compression = 'gzip' | 'zstd' | null
+
+/**
+ * Open an archive file. gzip and zstd (told by their first bytes, whatever the name says) are unpacked into a temporary
+ * file without a name, which takes the disk space of the plain lines until it is closed.
+ * @throws IoError if it cannot be read, or the compressed data is malformed or cut off
+ */
+export async function openArchiveFile(path: string, signal?: AbortSignal): Promise<ArchiveFile> {
+  const name = basename(path)
+  let handle: FileHandle
+  try {
+    handle = await open(path, 'r')
+  } catch (cause) {
+    throw cannotRead(name, cause)
+  }
+  try {
+    const head = Buffer.alloc(4)
+    const {bytesRead} = await handle.read(head, 0, 4, 0)
+    const stat = await handle.stat()
+    if (stat.isDirectory()) throw new IoError(`${name} is a directory`, {code: 'E_ARCHIVE'})
+    const compression = compressionOf(head.subarray(0, bytesRead))
+    if (compression === null && stat.isFile()) {
+      return {name, handle, size: stat.size, close: () => handle.close()}
+    }
+    // A pipe (process substitution) has given away its first bytes.
+    const start = stat.isFile() ? {start: 0} : {}
+    const source = handle.createReadStream({...start, autoClose: false})
+    const bytes = stat.isFile() ? source : Readable.from(prepend(head.subarray(0, bytesRead), source))
+    const spooled = await spool(bytes, compression, name, signal)
+    await handle.close()
+    return spooled
+  } catch (cause) {
+    await handle.close()
+    throw cannotRead(name, cause)
+  }
+}
+
+/**
+ * Take a stream (stdin) to its end into a temporary file without a name; plain, gzip or zstd.
+ * @throws IoError as `openArchiveFile`
+ */
+export async function openArchiveStream(stream: Readable, name: string, signal?: AbortSignal): Promise<ArchiveFile> {
+  const iterator: AsyncIterator<Uint8Array | string> = stream[Symbol.asyncIterator]()
+  let head = Buffer.alloc(0)
+  try {
+    while (head.length < 4) {
+      signal?.throwIfAborted()
+      const next = await iterator.next()
+      if (next.done === true) break
+      head = Buffer.concat([head, Buffer.from(next.value)])
+    }
+    const rest = {[Symbol.asyncIterator]: () => iterator}
+    return await spool(Readable.from(prepend(head, rest)), compressionOf(head), name, signal)
+  } catch (cause) {
+    throw cannotRead(name, cause)
+  }
+}
+
+function compressionOf(head: Buffer): Compression {
+  if (head.subarray(0, 2).equals(GZIP_MAGIC)) return 'gzip'
+  return head.subarray(0, 4).equals(ZSTD_MAGIC) ? 'zstd' : null
+}
+
+async function* prepend(
+  head: Buffer,
+  rest: AsyncIterable<Uint8Array | string>,
+): AsyncGenerator<Uint8Array | string, void, undefined> {
+  if (head.length > 0) yield head
+  yield* rest
+}
+
+async function spool(
+  source: Readable,
+  compression: Compression,
+  name: string,
+  signal: AbortSignal | undefined,
+): Promise<ArchiveFile> {
+  const path = join(tmpdir(), `kdlq-${randomUUID()}.tmp`)
+  const handle = await open(path, 'wx+', 0o600)
+  // Gone from the directory at once where the system allows it, so that a crash leaves nothing behind.
+  const unlinked = await unlink(path).then(
+    () => true,
+    () => false,
+  )
+  const close = async (): Promise<void> => {
+    await handle.close()
+    if (!unlinked) await unlink(path)
+  }
+  let size = 0
+  const sink = async (chunks: AsyncIterable<Buffer>): Promise<void> => {
+    for await (const chunk of chunks) {
+      await writeAll(handle, chunk, size)
+      size += chunk.length
+    }
+  }
+  const options = signal === undefined ? {} : {signal}
+  try {
+    if (compression === null) await pipeline(source, sink, options)
+    else await pipeline(source, compression === 'gzip' ? createGunzip() : createZstdDecompress(), sink, options)
+  } catch (error) {
+    await close()
+    signal?.throwIfAborted()
+    throw error
+  }
+  return {name, handle, size, close}
+}
+
+/** Write all bytes at a position; a file system may take them in pieces. */
+export async function writeAll(handle: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+  let done = 0
+  while (done < bytes.length) {
+    const {bytesWritten} = await handle.write(bytes, done, bytes.length - done, position + done)
+    done += bytesWritten
+  }
+}
+
+function cannotRead(name: string, cause: unknown): unknown {
+  if (!(cause instanceof Error) || isKdlqError(cause) || cause.name === 'AbortError') return cause
+  const code = 'code' in cause ? String(cause.code) : ''
+  if (code === 'ENOENT') return new IoError(`there is no archive ${name}`, {code: 'E_ARCHIVE_NOT_FOUND', cause})
+  if (code.startsWith('Z_') || code.startsWith('ZSTD_')) {
+    return new IoError(`the compressed data of ${name} is malformed or cut off`, {code: 'E_ARCHIVE_DATA', cause})
+  }
+  return new IoError(`${name} could not be read (${code === '' ? cause.message : code})`, {code: 'E_ARCHIVE', cause})
+}
