@@ -1,0 +1,54 @@
+import type {RecordCoordinates} from '../dialects/model.ts'
+import type {DeadLetter} from './model.ts'
+
+/** What a group has in common; null where the dead letter does not say. */
+export type GroupValue = string | number | null
+
+const HOUR_MS = 3_600_000n
+const DAY_MS = 86_400_000n
+/** Last time that RFC 3339 can name, epoch ms. */
+const MAX_TIME_MS = 253_402_300_799_999n
+
+/** The words of `--by`, each with what it takes from a dead letter. */
+export const GROUP_KEYS = {
+  fingerprint: deadLetter => deadLetter.fingerprint,
+  stage: ({failure}) => failure.stage ?? null,
+  exception: ({failure}) => failure.exception?.class ?? null,
+  /** Root cause; the exception itself when nothing caused it. */
+  cause: ({failure}) => failure.exception?.cause ?? failure.exception?.class ?? null,
+  component: ({failure}) => failure.component ?? null,
+  connector: ({failure}) => failure.connector ?? null,
+  task: ({failure}) => failure.task ?? null,
+  group: ({failure}) => failure.group ?? null,
+  app: ({failure}) => failure.app ?? null,
+  dialect: ({failure}) => failure.dialect,
+  /** Topic-partition of the first failure. */
+  origin: ({failure}) => topicPartition(failure.origin),
+  'origin-topic': ({failure}) => failure.origin?.topic ?? null,
+  /** Topic-partition of the newest failure. */
+  last: ({failure}) => topicPartition(failure.last ?? failure.origin),
+  topic: ({record}) => record.topic,
+  partition: ({record}) => record.partition,
+  /** Beginning of the hour, UTC. */
+  hour: ({record}) => truncated(record.timestamp, HOUR_MS, 'YYYY-MM-DDTHH:00:00Z'.length),
+  /** Date, UTC. */
+  day: ({record}) => truncated(record.timestamp, DAY_MS, 'YYYY-MM-DD'.length),
+} as const satisfies Record<string, (deadLetter: DeadLetter) => GroupValue>
+
+export type GroupKey = keyof typeof GROUP_KEYS
+
+/** True for a word that `--by` accepts. */
+export function isGroupKey(word: string): word is GroupKey {
+  return Object.hasOwn(GROUP_KEYS, word)
+}
+
+function topicPartition(coordinates: RecordCoordinates | undefined): string | null {
+  if (coordinates?.topic === undefined) return null
+  return coordinates.partition === undefined ? coordinates.topic : `${coordinates.topic}-${coordinates.partition}`
+}
+
+function truncated(timestamp: bigint | null, widthMs: bigint, length: number): string | null {
+  if (timestamp === null || timestamp < 0n || timestamp > MAX_TIME_MS) return null
+  const text = new Date(Number(timestamp - (timestamp % widthMs))).toISOString().replace('.000Z', 'Z')
+  return text.slice(0, length)
+}
