@@ -44,6 +44,8 @@ export interface ConnectWorker extends ConnectClient, AsyncDisposable {
   readonly logFile: string
   stop(): Promise<void>
   kill(): Promise<void>
+  /** For a detached one: keep it although its starter ends. */
+  release(): void
 }
 
 /**
@@ -79,6 +81,7 @@ export async function startConnect(options: ConnectOptions): Promise<ConnectWork
     logFile: java.logFile,
     stop: () => java.stop(),
     kill: () => java.kill(),
+    release: () => java.release(),
     [Symbol.asyncDispose]: () => java.stop(),
   }
 }

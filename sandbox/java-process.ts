@@ -1,6 +1,6 @@
 import {spawn} from 'node:child_process'
 import {once} from 'node:events'
-import {closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, statSync, writeFileSync} from 'node:fs'
+import {closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync} from 'node:fs'
 import {readdir, readFile, rm} from 'node:fs/promises'
 import {join} from 'node:path'
 import {setTimeout as sleep} from 'node:timers/promises'
@@ -44,6 +44,8 @@ export interface JavaProcess {
   /** Stop answering without closing anything (SIGSTOP). */
   suspend(): void
   resume(): void
+  /** For a detached one: from now on it is wanted although its starter ends. Before, the next run would end it then. */
+  release(): void
 }
 
 /** Start a JVM that is cheap to start rather than fast in the long run. */
@@ -67,7 +69,7 @@ export function startJava(start: JavaStart): JavaProcess {
   exited.catch(() => undefined)
   if (start.detached) child.unref()
   if (pid === undefined) return neverStarted(start, exited)
-  const runFile = remember(pid, start.detached)
+  const runFile = remember(pid, {pid: process.pid, stamp: startStamp(process.pid) ?? ''})
   void exited.then(
     () => rmSync(runFile, {force: true}),
     () => undefined,
@@ -93,6 +95,9 @@ export function startJava(start: JavaStart): JavaProcess {
     },
     resume() {
       child.kill('SIGCONT')
+    },
+    release() {
+      remember(pid, null)
     },
   }
 }
@@ -120,16 +125,8 @@ function neverStarted(start: JavaStart, exited: Promise<number | null>): JavaPro
       () => undefined,
     )
   const nothing = (): void => undefined
-  return {
-    name: start.name,
-    pid: 0,
-    logFile: start.logFile,
-    exited,
-    stop: done,
-    kill: done,
-    suspend: nothing,
-    resume: nothing,
-  }
+  const signals = {suspend: nothing, resume: nothing, release: nothing}
+  return {name: start.name, pid: 0, logFile: start.logFile, exited, stop: done, kill: done, ...signals}
 }
 
 /**
@@ -155,11 +152,12 @@ export function logTail(logFile: string, lines = 25): string {
   return existsSync(logFile) ? `${logFile}:\n${lastLines(readFileSync(logFile, 'utf8'), lines)}` : `${logFile} is empty`
 }
 
-function remember(pid: number, detached: boolean): string {
+function remember(pid: number, owner: RunFile['owner']): string {
   mkdirSync(runDir, {recursive: true})
   const file = join(runDir, `${pid}.json`)
-  const owner = detached ? null : {pid: process.pid, stamp: startStamp(process.pid) ?? ''}
-  writeFileSync(file, JSON.stringify({pid, stamp: startStamp(pid) ?? '', owner} satisfies RunFile))
+  const temp = `${file}.new`
+  writeFileSync(temp, JSON.stringify({pid, stamp: startStamp(pid) ?? '', owner} satisfies RunFile))
+  renameSync(temp, file)
   return file
 }
 
@@ -169,22 +167,14 @@ function remember(pid: number, detached: boolean): string {
  */
 export async function endStaleProcesses(): Promise<void> {
   for (const name of await readdir(runDir).catch(() => [])) {
+    if (!name.endsWith('.json')) continue
     const file = join(runDir, name)
-    const text = await readFile(file, 'utf8').catch(() => '')
-    if (text === '') {
-      await removeIfOld(file)
-      continue
-    }
+    const text = await readFile(file, 'utf8').catch(() => null)
+    if (text === null) continue
     const run = JSON.parse(text) as RunFile
     const alive = isSameProcess(run.pid, run.stamp)
     if (alive && (run.owner === null || isSameProcess(run.owner.pid, run.owner.stamp))) continue
     if (alive) process.kill(run.pid, 'SIGKILL')
     await rm(file, {force: true})
   }
-}
-
-/** An empty file is one that is being written now, or was when its writer was killed. */
-async function removeIfOld(file: string): Promise<void> {
-  const age = existsSync(file) ? Date.now() - statSync(file).mtimeMs : 0
-  if (age > 60_000) await rm(file, {force: true})
 }

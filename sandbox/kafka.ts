@@ -36,6 +36,8 @@ export interface KafkaBroker {
   /** Keep every connection open and answer nothing (SIGSTOP). */
   suspend(): void
   resume(): void
+  /** For a detached one: keep it although its starter ends. */
+  release(): void
 }
 
 export interface Kafka extends AsyncDisposable {
@@ -55,6 +57,7 @@ export interface Kafka extends AsyncDisposable {
   restart(): Promise<void>
   suspend(): void
   resume(): void
+  release(): void
 }
 
 /**
@@ -104,6 +107,9 @@ export async function startKafka(options: KafkaOptions): Promise<Kafka> {
     },
     resume() {
       for (const broker of brokers) broker.resume()
+    },
+    release() {
+      for (const broker of brokers) broker.release()
     },
     [Symbol.asyncDispose]: () => all(broker => broker.stop()),
   }
@@ -197,6 +203,7 @@ async function createBroker(
     },
     suspend: () => running().suspend(),
     resume: () => running().resume(),
+    release: () => running().release(),
   }
 }
 
