@@ -1,0 +1,230 @@
+import type {Failure} from '../dialects/model.ts'
+import {hasConsistentOrigin} from '../dialects/restore.ts'
+import {isDlqName} from '../dialects/topic-name.ts'
+import type {KafkaRecord} from '../kafka/record.ts'
+import type {Destination, TargetFacts} from './target.ts'
+
+/** What a check does when it finds something: refuse the run, say it, or leave the record out and say so. */
+export type CheckLevel = 'refuse' | 'warn' | 'leave-out'
+
+/** One dead letter as the checks see it. */
+export interface CheckSubject {
+  readonly record: KafkaRecord
+  readonly failure: Failure
+  readonly destination: Destination
+  /** Null unless the destination is known. */
+  readonly facts: TargetFacts | null
+  /** Topics that the plan reads from on the target's own cluster; empty when source and target are different clusters. */
+  readonly readTopics: ReadonlySet<string>
+  /** Time that the record will carry, epoch ms. */
+  readonly timestamp: bigint
+  /** False when the time is the moment of sending. */
+  readonly timestampKept: boolean
+  /** The original time was asked for, but neither the record nor a header has it. */
+  readonly timestampLost: boolean
+  /** Bytes of a batch with nothing but this record, headers changed, before compression. */
+  readonly outgoingBytes: number
+  /** Bytes of the same batch with all of the dead letter's own headers. */
+  readonly deadLetterBytes: number
+  /** Wall clock when the plan was made, epoch ms. */
+  readonly nowMs: bigint
+}
+
+/** One check of single records. Adding one is one entry in `CHECKS`. */
+export interface CheckDefinition {
+  readonly id: string
+  readonly level: CheckLevel
+  /** False: `--allow` cannot send such a record. */
+  readonly allowable: boolean
+  /** What it inspects, for help and docs. */
+  readonly inspects: string
+  /** What a person can do about it. */
+  readonly hint: string
+  /** One line about this record, or null when there is nothing to say. Absent: found by the planner itself. */
+  readonly find?: (subject: CheckSubject) => string | null
+  /** Why the check cannot be made against this target, or null. */
+  readonly blind?: (facts: TargetFacts) => string | null
+}
+
+const configBlind = (facts: TargetFacts): string | null => facts.configError
+
+/** All checks, in the order in which they are told. The first `refuse` that finds something names a record's fate. */
+export const CHECKS: readonly CheckDefinition[] = [
+  {
+    id: 'pointer',
+    level: 'refuse',
+    allowable: false,
+    inspects: 'dead letters that only point at a record: their payload is not in the topic',
+    hint: 'leave them out with --skip pointer',
+    find: ({failure}) => (failure.payload === 'absent' ? 'holds no payload, only the place of the original' : null),
+  },
+  {
+    id: 'value-lost',
+    level: 'refuse',
+    allowable: true,
+    inspects: 'dead letters whose original value is not in the record',
+    hint: 'leave them out with --skip value-lost',
+    find: ({failure}) =>
+      failure.warnings?.includes('value_lost') === true && failure.rawValue === undefined
+        ? 'the original value is not in the record'
+        : null,
+  },
+  {
+    id: 'ragged-origin',
+    level: 'refuse',
+    allowable: true,
+    inspects: 'origin headers that occur different numbers of times, so that they may belong to different failures',
+    hint: 'look at one with kdlq show, then --skip ragged-origin, or --allow ragged-origin to trust the first of each',
+    find: ({failure}) =>
+      failure.origin !== undefined && !hasConsistentOrigin(failure)
+        ? `origin may be put together from different failures: ${originText(failure)}`
+        : null,
+  },
+  {
+    id: 'no-origin',
+    level: 'refuse',
+    allowable: false,
+    inspects: 'dead letters that do not say which topic they came from',
+    hint: 'name the target with --target-topic, or leave them out with --skip no-origin; Connect writes the origin only with errors.deadletterqueue.context.headers.enable=true',
+    find: ({destination}) => (destination.kind === 'no-origin' ? 'headers name no origin topic' : null),
+  },
+  {
+    id: 'illegal-topic',
+    level: 'refuse',
+    allowable: false,
+    inspects: 'target names that Kafka does not allow',
+    hint: 'name the target with --target-topic, or leave them out with --skip illegal-topic',
+    find: ({destination}) =>
+      destination.kind === 'illegal-topic' ? `not a legal topic name: ${JSON.stringify(destination.topic)}` : null,
+  },
+  {
+    id: 'target-missing',
+    level: 'refuse',
+    allowable: false,
+    inspects: 'target topics that do not exist or may not be seen',
+    hint: 'create the topic, or name another one with --target-topic',
+    find: ({destination}) => (destination.kind === 'target-missing' ? `no topic ${destination.topic}` : null),
+  },
+  {
+    id: 'target-partition',
+    level: 'refuse',
+    allowable: false,
+    inspects: 'origin partitions that the target topic does not have',
+    hint: 'let the key decide with --partition-fallback key, or for all records with --partition-rule key',
+    find: ({destination}) => {
+      if (destination.kind !== 'target-partition') return null
+      const {topic, partition, partitions} = destination
+      return partition === null
+        ? 'headers name no origin partition'
+        : `${topic} has ${partitions} partition${partitions === 1 ? '' : 's'}, no partition ${partition}`
+    },
+  },
+  {
+    id: 'target-is-dlq',
+    level: 'refuse',
+    allowable: true,
+    inspects: 'targets that are read by this very run, or are named like a dead letter topic',
+    hint: 'name another target with --target-topic, or send with --allow target-is-dlq',
+    find: ({destination, readTopics}) => {
+      if (destination.kind !== 'known') return null
+      if (readTopics.has(destination.topic)) return `${destination.topic} is the topic being read`
+      return isDlqName(destination.topic) ? `${destination.topic} is named like a dead letter topic` : null
+    },
+  },
+  {
+    id: 'tombstone',
+    level: 'refuse',
+    allowable: true,
+    inspects: 'null values: a delete for whoever reads the target',
+    hint: 'send the deletes with --allow tombstone, or leave them out with --skip tombstone',
+    find: ({record, failure}) =>
+      record.value === null && failure.rawValue === undefined && failure.payload !== 'absent'
+        ? 'value is null: a delete'
+        : null,
+  },
+  {
+    id: 'record-size',
+    level: 'refuse',
+    allowable: true,
+    inspects: 'records larger than max.message.bytes of the target, after headers were changed and before compression',
+    hint: 'raise max.message.bytes of the target, or leave them out with --skip record-size; --allow record-size lets the broker decide after compression',
+    blind: configBlind,
+    find: ({facts, outgoingBytes, deadLetterBytes}) =>
+      facts?.maxMessageBytes !== undefined && facts.maxMessageBytes !== null && outgoingBytes > facts.maxMessageBytes
+        ? `${outgoingBytes} bytes (${deadLetterBytes} as dead letter), target takes ${facts.maxMessageBytes}`
+        : null,
+  },
+  {
+    id: 'timestamp-retention',
+    level: 'refuse',
+    allowable: true,
+    inspects:
+      'kept timestamps older than retention.ms of the target: Kafka would delete the record again within minutes',
+    hint: 'send with --timestamp now, or raise retention.ms of the target',
+    blind: configBlind,
+    find: ({facts, timestamp, timestampKept, nowMs}) => {
+      if (facts === null || !timestampKept || facts.timestampType === 'LogAppendTime') return null
+      if (facts.retentionMs === null || facts.cleanupPolicy?.includes('delete') === false) return null
+      const retention = BigInt(facts.retentionMs)
+      return retention >= 0n && timestamp < nowMs - retention
+        ? `time ${timestamp} is older than the target's retention.ms ${retention} allows`
+        : null
+    },
+  },
+  {
+    id: 'timestamp-range',
+    level: 'refuse',
+    allowable: true,
+    inspects:
+      'kept timestamps outside message.timestamp.before.max.ms and message.timestamp.after.max.ms of the target',
+    hint: 'send with --timestamp now',
+    blind: configBlind,
+    find: ({facts, timestamp, timestampKept, nowMs}) => {
+      if (facts === null || !timestampKept || facts.timestampType === 'LogAppendTime') return null
+      const after = facts.timestampAfterMaxMs
+      if (after !== null && timestamp - nowMs > BigInt(after)) return `time ${timestamp} is too far in the future`
+      const before = facts.timestampBeforeMaxMs
+      if (before !== null && nowMs - timestamp > BigInt(before)) return `time ${timestamp} is too far in the past`
+      return null
+    },
+  },
+  {
+    id: 'duplicate-origin',
+    level: 'leave-out',
+    allowable: true,
+    inspects:
+      'dead letters of one and the same original record: only the newest is sent; refused when key or value differ',
+    hint: 'send every copy with --allow duplicate-origin, or leave the older ones out although they differ with --skip duplicate-origin',
+  },
+  {
+    id: 'log-append-time',
+    level: 'warn',
+    allowable: true,
+    inspects: 'targets with message.timestamp.type=LogAppendTime: the broker overwrites the time',
+    hint: 'expected when the original had the time of its append too',
+    blind: configBlind,
+    find: ({facts, timestampKept}) =>
+      timestampKept && facts?.timestampType === 'LogAppendTime' ? 'the target replaces the kept time by its own' : null,
+  },
+  {
+    id: 'timestamp-lost',
+    level: 'warn',
+    allowable: true,
+    inspects: 'dead letters that no longer have the original time: the time of sending is used',
+    hint: 'nothing to do; say --timestamp now to mean it',
+    find: ({timestampLost}) => (timestampLost ? 'original time is not known, the time of sending is used' : null),
+  },
+  {
+    id: 'partition-unknown',
+    level: 'warn',
+    allowable: true,
+    inspects: 'records without a key that go by key: they are spread, their order is gone',
+    hint: 'keep the origin partition with --partition-rule origin',
+    find: ({destination}) =>
+      destination.kind === 'known' && destination.fallback === 'spread' ? 'no key: spread over the partitions' : null,
+  },
+]
+
+function originText({origin}: Failure): string {
+  return `${origin?.topic ?? '?'}:${origin?.partition ?? '?'}:${origin?.offset ?? '?'}`
+}

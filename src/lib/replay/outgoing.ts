@@ -1,0 +1,68 @@
+import type {Failure} from '../dialects/model.ts'
+import {headerStripper, originalPayload, originalTimestamp} from '../dialects/restore.ts'
+import {formatAddress} from '../kafka/record.ts'
+import type {KafkaRecord, RecordHeader} from '../kafka/record.ts'
+import {compileHeaderPolicy, setHeaders} from './header-policy.ts'
+import type {DropByName, HeaderPolicy} from './header-policy.ts'
+import {nextAttempt, provenanceHeader} from './provenance.ts'
+import {singleBatchBytes} from './record-size.ts'
+
+/** What a replay makes of one dead letter. */
+export interface Outgoing {
+  readonly key: Buffer | null
+  readonly value: Buffer | null
+  /** Key and value are the dead letter's own bytes, so that the record can be spliced. */
+  readonly spliceable: boolean
+  readonly drops: DropByName
+  readonly addHeaders: readonly RecordHeader[]
+  /** Null = the time of sending. */
+  readonly timestamp: bigint | null
+  /** The original time was asked for, but is not known. */
+  readonly timestampLost: boolean
+  /** Replays of this record so far, this one included. */
+  readonly attempt: number
+  /** All headers as they go out. */
+  headers(): readonly RecordHeader[]
+  /** Bytes of a batch with only this record. */
+  readonly bytes: number
+}
+
+/** Prepares dead letters by one plan's header and timestamp rules; the same code plans and sends. */
+export class OutgoingFactory {
+  readonly #policy: HeaderPolicy
+  readonly #compiled: ReturnType<typeof compileHeaderPolicy>
+  readonly #own: readonly RecordHeader[]
+  readonly #timestamp: 'original' | 'now'
+  readonly #run: string
+
+  /** @param rules.run id for the provenance header; while planning any id of the right length */
+  constructor(rules: {readonly headers: HeaderPolicy; readonly timestamp: 'original' | 'now'; readonly run: string}) {
+    this.#policy = rules.headers
+    this.#compiled = compileHeaderPolicy(rules.headers)
+    this.#own = setHeaders(rules.headers)
+    this.#timestamp = rules.timestamp
+    this.#run = rules.run
+  }
+
+  prepare(record: KafkaRecord, failure: Failure): Outgoing {
+    const {key, value} = originalPayload(record, failure)
+    const drops = this.#compiled(headerStripper(failure))
+    const attempt = nextAttempt(record.headers)
+    const provenance = {run: this.#run, attempt, deadLetter: formatAddress(record)}
+    const addHeaders = this.#policy.provenance ? [...this.#own, provenanceHeader(provenance)] : this.#own
+    const original = this.#timestamp === 'original' ? originalTimestamp(record, failure) : null
+    const headers = (): readonly RecordHeader[] => [...record.headers.filter(({name}) => !drops(name)), ...addHeaders]
+    return {
+      key,
+      value,
+      spliceable: key === record.key && value === record.value,
+      drops,
+      addHeaders,
+      timestamp: original,
+      timestampLost: this.#timestamp === 'original' && original === null,
+      attempt,
+      headers,
+      bytes: singleBatchBytes({key, value, headers: headers()}),
+    }
+  }
+}

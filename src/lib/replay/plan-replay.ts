@@ -1,0 +1,302 @@
+import type {Clock} from '../clock.ts'
+import type {DeadLetter, PartitionScan} from '../dead-letter/model.ts'
+import {isLegalTopicName} from '../kafka/record.ts'
+import type {Cluster} from '../kafka/ports.ts'
+import type {CompressionType} from '../kafka/records/types.ts'
+import {compileFilters} from '../select/compile.ts'
+import type {FrozenSelection} from '../select/selection.ts'
+import {parseCheckDecisions} from './check-names.ts'
+import type {CheckDecisions} from './check-names.ts'
+import {CheckTally} from './check-tally.ts'
+import type {Fate} from './check-tally.ts'
+import type {CheckSubject} from './checks.ts'
+import type {HeaderPolicy} from './header-policy.ts'
+import {OffsetSet} from './offset-set.ts'
+import type {PartitionOffsets} from './offset-set.ts'
+import {OriginTable, payloadChecksum} from './origins.ts'
+import {OutgoingFactory} from './outgoing.ts'
+import type {Outgoing} from './outgoing.ts'
+import {PLAN_VERSION} from './plan.ts'
+import type {PlanRange, ReplayPlan} from './plan.ts'
+import {PlanTotals} from './plan-totals.ts'
+import {singleBatchBytes} from './record-size.ts'
+import {SelectedReader} from './selected.ts'
+import type {SelectedRange} from './selected.ts'
+import {selectTail} from './tail.ts'
+import {resolveDestination, targetTopic} from './target.ts'
+import type {Destination, TargetFacts, TargetRule} from './target.ts'
+import {TargetTopics} from './target-topics.ts'
+
+/** What a replay is planned with. Source and target may be the same cluster. */
+export interface PlanDeps {
+  readonly source: Cluster
+  readonly target: Cluster
+  readonly clock: Clock
+  /** Told now and then how many dead letters were looked at. */
+  readonly onProgress?: ((read: number) => void) | undefined
+}
+
+/** What is asked for. */
+export interface PlanInput {
+  readonly selection: FrozenSelection
+  readonly target: TargetRule
+  readonly headers: HeaderPolicy
+  readonly timestamp: 'original' | 'now'
+  /** Records a second; null = no bound. */
+  readonly rate: number | null
+  readonly bytesRate: number | null
+  readonly compression: CompressionType
+  readonly allow: readonly string[]
+  readonly skip: readonly string[]
+  readonly exclude?: readonly PartitionOffsets[]
+  readonly readRate?: number | undefined
+}
+
+/** A plan, and how far the dead letters were read for it. */
+export interface PlannedReplay {
+  readonly plan: ReplayPlan
+  readonly scanned: readonly PartitionScan[]
+}
+
+/** Has the length of a run id; the real one is made when the plan is executed. */
+const RUN_PLACEHOLDER = `r-${'0'.repeat(26)}`
+const PROGRESS_EVERY = 1000
+
+/**
+ * Read the selected dead letters once and say what replaying them would do. Writes nothing. Memory: what the selection's
+ * `tail` keeps, and at most 2,000,000 origins to find repeated ones.
+ * @throws UsageError for unknown checks, RefusedError for more than 1000 target topics, the signal's reason
+ */
+export async function planReplay(
+  deps: PlanDeps,
+  input: PlanInput,
+  options: {readonly signal?: AbortSignal | undefined} = {},
+): Promise<PlannedReplay> {
+  return new Planner(deps, input).plan(options)
+}
+
+class Planner {
+  readonly #deps: PlanDeps
+  readonly #input: PlanInput
+  readonly #decisions: CheckDecisions
+  readonly #tally: CheckTally
+  readonly #topics: TargetTopics
+  readonly #factory: OutgoingFactory
+  readonly #origins = new OriginTable()
+  readonly #exclude: OffsetSet
+  readonly #totals = new PlanTotals()
+  readonly #readTopics: ReadonlySet<string>
+  readonly #nowMs: bigint
+  readonly #blind = new Set<string>()
+
+  constructor(deps: PlanDeps, input: PlanInput) {
+    this.#deps = deps
+    this.#input = input
+    this.#decisions = parseCheckDecisions(input.allow, input.skip)
+    this.#tally = new CheckTally(this.#decisions)
+    this.#topics = new TargetTopics(deps.target)
+    this.#factory = new OutgoingFactory({headers: input.headers, timestamp: input.timestamp, run: RUN_PLACEHOLDER})
+    this.#exclude = OffsetSet.from(input.exclude ?? [])
+    this.#readTopics = readTopics(deps, input.selection.ranges)
+    this.#nowMs = BigInt(deps.clock.now())
+  }
+
+  async plan(options: {readonly signal?: AbortSignal | undefined}): Promise<PlannedReplay> {
+    const {selection, readRate} = this.#input
+    const {isolationLevel, tail} = selection
+    // `--limit 0` means all, as in the commands that list.
+    const limit = selection.limit === 0 ? null : selection.limit
+    const filters = await compileFilters(selection.filters)
+    const ranges = selection.ranges.map(toSelectedRange)
+    const request = {ranges, isolationLevel, filters, order: 'partition', readRate} as const
+    const include = tail === null ? null : await selectTail(this.#deps.source.reader, request, tail, options)
+    const reader = new SelectedReader({...request, include})
+    const selected = ranges.map(() => 0)
+    let cut: {range: number; to: bigint} | null = null
+    reading: for await (const block of reader.blocks(this.#deps.source.reader, options)) {
+      for (const {letter} of block.records) {
+        await this.#see(letter, options)
+        selected[block.range] = (selected[block.range] ?? 0) + 1
+        if (this.#totals.selected % PROGRESS_EVERY === 0) this.#deps.onProgress?.(this.#totals.selected)
+        if (limit === null || this.#totals.selected < limit) continue
+        cut = {range: block.range, to: letter.record.offset + 1n}
+        break reading
+      }
+    }
+    const planRanges = selection.ranges.map((range, index) => toPlanRange(range, selected[index] ?? 0))
+    return {
+      plan: this.#toPlan(cut === null ? planRanges : cutRanges(planRanges, cut), include),
+      scanned:
+        cut === null
+          ? reader.scanned()
+          : reader
+              .scanned()
+              .slice(0, cut.range + 1)
+              .map(asAsked),
+    }
+  }
+
+  async #see(letter: DeadLetter, options: {readonly signal?: AbortSignal | undefined}): Promise<void> {
+    const {record, failure} = letter
+    this.#totals.select(letter.fingerprint)
+    if (this.#exclude.has(record.topic, record.partition, record.offset)) {
+      this.#totals.add('skip')
+      return
+    }
+    const facts = await this.#facts(targetTopic(this.#input.target, failure), options)
+    const destination = resolveDestination(this.#input.target, record, failure, facts)
+    const outgoing = this.#factory.prepare(record, failure)
+    const subject = this.#subject(letter, destination, facts, outgoing)
+    const fate = this.#tally.judge(subject, letter.address)
+    if (fate !== 'send' || destination.kind !== 'known') {
+      this.#totals.add(fate === 'send' ? 'refuse' : fate)
+      return
+    }
+    this.#totals.add(this.#repeated(letter, destination, outgoing), destination, outgoing.bytes)
+    this.#totals.sample(letter, destination, outgoing)
+  }
+
+  /** Null for a name that no topic can have. */
+  async #facts(
+    topic: string | null,
+    options: {readonly signal?: AbortSignal | undefined},
+  ): Promise<TargetFacts | null> {
+    if (topic === null || !isLegalTopicName(topic)) return null
+    const facts = this.#topics.peek(topic) ?? (await this.#topics.load(topic, options))
+    if (!this.#blind.has(topic)) {
+      this.#blind.add(topic)
+      this.#tally.facts(facts)
+    }
+    return facts
+  }
+
+  #subject(
+    {record, failure}: DeadLetter,
+    destination: Destination,
+    facts: TargetFacts | null,
+    outgoing: Outgoing,
+  ): CheckSubject {
+    return {
+      record,
+      failure,
+      destination,
+      facts: destination.kind === 'known' ? facts : null,
+      readTopics: this.#readTopics,
+      timestamp: outgoing.timestamp ?? this.#nowMs,
+      timestampKept: outgoing.timestamp !== null,
+      timestampLost: outgoing.timestampLost,
+      outgoingBytes: outgoing.bytes,
+      deadLetterBytes: singleBatchBytes(record),
+      nowMs: this.#nowMs,
+    }
+  }
+
+  /** Look for other copies of the same original; takes an older one out of the totals when this one replaces it. */
+  #repeated(
+    letter: DeadLetter,
+    destination: {readonly topic: string; readonly partition: number},
+    outgoing: Outgoing,
+  ): Fate {
+    const {record, failure} = letter
+    const {topic, partition, offset} = failure.origin ?? {}
+    if (topic === undefined || partition === undefined || offset === undefined) return 'send'
+    const verdict = this.#origins.add({
+      origin: {topic, partition, offset: BigInt(offset)},
+      checksum: payloadChecksum(record),
+      timestamp: record.timestamp ?? -1n,
+      source: {topic: record.topic, partition: record.partition, offset: record.offset},
+      targetPartition: destination.partition,
+      targetBytes: outgoing.bytes,
+    })
+    if (verdict.kind === 'first') return 'send'
+    if (verdict.kind === 'full') {
+      this.#tally.unknown('duplicate-origin', `only the first ${this.#origins.limit} origins were compared`)
+      return 'send'
+    }
+    const allowed = this.#decisions.allow.has('duplicate-origin')
+    const refuses = verdict.differs && !allowed && !this.#decisions.skip.has('duplicate-origin')
+    const what = verdict.differs ? 'again, with another key or value' : 'again'
+    this.#tally.note('duplicate-origin', letter.address, `origin ${topic}:${partition}:${offset} ${what}`, refuses)
+    if (refuses) return 'refuse'
+    if (allowed) return 'send'
+    const {source, targetPartition, targetBytes} = verdict.older
+    this.#exclude.add(source.topic, source.partition, source.offset)
+    if (source.offset === record.offset && source.partition === record.partition && source.topic === record.topic) {
+      return 'skip'
+    }
+    this.#totals.replace({topic: destination.topic, partition: targetPartition}, targetBytes)
+    return 'send'
+  }
+
+  #toPlan(ranges: readonly PlanRange[], include: OffsetSet | null): ReplayPlan {
+    const {input, deps} = {input: this.#input, deps: this.#deps}
+    const {selection} = input
+    return {
+      planVersion: PLAN_VERSION,
+      createdAt: String(this.#nowMs),
+      source: {
+        ...deps.source.description,
+        isolationLevel: selection.isolationLevel,
+        ranges,
+        filters: selection.filters,
+        include: include === null ? null : include.toJSON(),
+        exclude: this.#exclude.toJSON(),
+      },
+      target: {...deps.target.description, ...input.target, topics: this.#topics.all()},
+      headers: input.headers,
+      timestamp: input.timestamp,
+      order: 'dlq',
+      delivery: 'idempotent',
+      rate: input.rate,
+      bytesRate: input.bytesRate,
+      compression: input.compression,
+      allow: input.allow,
+      skip: input.skip,
+      checks: this.#tally.results(),
+      ...this.#totals.toPlan(),
+    }
+  }
+}
+
+/** Topics that a replay into the same cluster must not write to. */
+export function readTopics(
+  {source, target}: {readonly source: Cluster; readonly target: Cluster},
+  ranges: readonly {readonly topic: string}[],
+): ReadonlySet<string> {
+  const same = source === target || source.description.clusterId === target.description.clusterId
+  return new Set(same ? ranges.map(({topic}) => topic) : [])
+}
+
+function toSelectedRange(range: FrozenSelection['ranges'][number]): SelectedRange {
+  return {...range, to: range.to ?? range.from}
+}
+
+function toPlanRange(range: FrozenSelection['ranges'][number], selected: number): PlanRange {
+  return {
+    topic: range.topic,
+    topicId: range.topicId,
+    partition: range.partition,
+    from: String(range.from),
+    to: String(range.to ?? range.from),
+    fromTime: range.fromTimeMs === null ? null : String(range.fromTimeMs),
+    toTime: range.toTimeMs === null ? null : String(range.toTimeMs),
+    selected,
+  }
+}
+
+/** End the ranges where the limit was reached, so that the plan means exactly these records. */
+function cutRanges(
+  ranges: readonly PlanRange[],
+  cut: {readonly range: number; readonly to: bigint},
+): readonly PlanRange[] {
+  return ranges
+    .slice(0, cut.range + 1)
+    .map((range, index) => (index === cut.range ? {...range, to: String(cut.to)} : range))
+}
+
+/** A scan that a limit ended is as complete as it was asked to be. */
+function asAsked(scan: PartitionScan): PartitionScan {
+  if (scan.reason !== 'stopped') return scan
+  const {reason: _, ...rest} = scan
+  return {...rest, complete: true}
+}

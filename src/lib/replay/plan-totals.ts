@@ -1,0 +1,83 @@
+import type {DeadLetter} from '../dead-letter/model.ts'
+import {isProvenanceName} from './provenance.ts'
+import type {Fate} from './check-tally.ts'
+import type {Outgoing} from './outgoing.ts'
+import type {PlanSample, ReplayPlan} from './plan.ts'
+
+const MAX_FINGERPRINTS = 1000
+
+interface Place {
+  readonly topic: string
+  readonly partition: number
+}
+
+/** Sums of a plan in the making. */
+export class PlanTotals {
+  selected = 0
+  readonly #fates: Record<Fate, number> = {send: 0, skip: 0, refuse: 0}
+  readonly #targets = new Map<string, Place & {count: number; bytes: number}>()
+  readonly #fingerprints = new Map<string | null, number>()
+  #sample: PlanSample | null = null
+
+  /** Count a selected dead letter; more kinds than the plan names are not told apart from "none". */
+  select(fingerprint: string | null): void {
+    this.selected++
+    const known = this.#fingerprints.has(fingerprint) || this.#fingerprints.size < MAX_FINGERPRINTS
+    if (known) this.#fingerprints.set(fingerprint, (this.#fingerprints.get(fingerprint) ?? 0) + 1)
+  }
+
+  /** Count its fate; what is sent also counts for the target. */
+  add(fate: Fate, target?: Place, bytes = 0): void {
+    this.#fates[fate]++
+    if (fate === 'send' && target !== undefined) this.#count(target, 1, bytes)
+  }
+
+  /** A copy that was counted as sent stays behind after all. */
+  replace(target: Place, bytes: number): void {
+    this.#fates.send--
+    this.#fates.skip++
+    this.#count(target, -1, -bytes)
+  }
+
+  /** Remember what happens to the headers of the first record that is sent. */
+  sample(letter: DeadLetter, target: Place, outgoing: Outgoing): void {
+    if (this.#sample !== null) return
+    const before = letter.record.headers.map(({name}) => name.toString('utf8'))
+    const after = outgoing.headers().map(({name}) => name.toString('utf8'))
+    this.#sample = {
+      address: letter.address,
+      target: `${target.topic}:${target.partition}`,
+      before,
+      after,
+      removed: letter.record.headers
+        .filter(({name}) => outgoing.drops(name) && !isProvenanceName(name))
+        .map(({name}) => name.toString('utf8')),
+      added: outgoing.addHeaders.map(({name}) => name.toString('utf8')),
+      timestamp: outgoing.timestamp === null ? null : String(outgoing.timestamp),
+    }
+  }
+
+  toPlan(): Pick<ReplayPlan, 'counts' | 'targets' | 'fingerprints' | 'sample'> {
+    const {send, skip, refuse} = this.#fates
+    return {
+      counts: {selected: this.selected, toReplay: send, skipped: skip, refused: refuse},
+      targets: [...this.#targets.values()].filter(({count}) => count > 0).toSorted(comparePlaces),
+      fingerprints: [...this.#fingerprints]
+        .map(([fingerprint, count]) => ({fingerprint, count}))
+        .toSorted((a, b) => b.count - a.count || ((a.fingerprint ?? '') < (b.fingerprint ?? '') ? -1 : 1)),
+      sample: this.#sample,
+    }
+  }
+
+  #count({topic, partition}: Place, records: number, bytes: number): void {
+    const key = `${partition} ${topic}`
+    const target = this.#targets.get(key) ?? {topic, partition, count: 0, bytes: 0}
+    target.count += records
+    target.bytes += bytes
+    this.#targets.set(key, target)
+  }
+}
+
+function comparePlaces(a: Place, b: Place): number {
+  return a.topic === b.topic ? a.partition - b.partition : a.topic < b.topic ? -1 : 1
+}

@@ -1,0 +1,111 @@
+import type {CompressionType} from '../kafka/records/types.ts'
+import type {IsolationLevel} from '../kafka/ports.ts'
+import type {FilterSpec} from '../select/filter-spec.ts'
+import type {HeaderPolicy} from './header-policy.ts'
+import type {PartitionOffsets} from './offset-set.ts'
+import type {TargetFacts, TargetRule} from './target.ts'
+
+/** Version of the plan's shape; a plan of another version is refused. */
+export const PLAN_VERSION = 1
+
+/** One frozen range of a plan: from <= offset < to. */
+export interface PlanRange {
+  readonly topic: string
+  /** Null for archives, and for brokers without topic ids. */
+  readonly topicId: string | null
+  readonly partition: number
+  readonly from: string
+  readonly to: string
+  /** Epoch ms: earlier records are not meant; null = no bound. */
+  readonly fromTime: string | null
+  /** Epoch ms: records of this time or later are not meant; null = no bound. */
+  readonly toTime: string | null
+  /** Records of this range that the plan selected. */
+  readonly selected: number
+}
+
+/** A cluster or archive as a plan remembers it. */
+export interface PlanCluster {
+  readonly kind: 'kafka' | 'archive'
+  readonly clusterId: string | null
+  readonly name: string
+}
+
+/** Result of one check, as it stands in plan and result. */
+export interface CheckResult {
+  readonly id: string
+  /** `ok` = nothing found, `unknown` = could not be made (detail says why), `left-out` = found and left out. */
+  readonly level: 'ok' | 'warn' | 'refuse' | 'allowed' | 'skipped' | 'left-out' | 'unknown'
+  /** Dead letters it found something on. */
+  readonly count: number
+  /** About the first one; empty when there is nothing to say. */
+  readonly detail: string
+  /** Addresses, at most 20. */
+  readonly addresses: readonly string[]
+  /** What a person can do about it; only for refusals. */
+  readonly hint?: string
+}
+
+/** What one record looks like before and after, so that a person sees what the header policy does. */
+export interface PlanSample {
+  readonly address: string
+  readonly target: string
+  /** Names in order; text as it is on the wire (hostile). */
+  readonly before: readonly string[]
+  readonly after: readonly string[]
+  readonly removed: readonly string[]
+  readonly added: readonly string[]
+  readonly timestamp: string | null
+}
+
+/** What is left to do when everything that is not sent was taken away. */
+export interface PlanCounts {
+  readonly selected: number
+  /** Will be sent. */
+  readonly toReplay: number
+  /** Left out by `--skip`, by exclusion, or as an older copy of one origin. */
+  readonly skipped: number
+  /** Stop the run: found by a check that was neither allowed nor skipped. */
+  readonly refused: number
+}
+
+/** What a replay would do: data, printable, a file. Offsets, times and int64 are decimal strings. */
+export interface ReplayPlan {
+  readonly planVersion: typeof PLAN_VERSION
+  /** Epoch ms. */
+  readonly createdAt: string
+  readonly source: PlanCluster & {
+    readonly isolationLevel: IsolationLevel
+    readonly ranges: readonly PlanRange[]
+    readonly filters: FilterSpec
+    /** Only these of the ranges; null = all that the filters let through. */
+    readonly include: readonly PartitionOffsets[] | null
+    readonly exclude: readonly PartitionOffsets[]
+  }
+  readonly target: PlanCluster & TargetRule & {readonly topics: readonly TargetFacts[]}
+  readonly headers: HeaderPolicy
+  readonly timestamp: 'original' | 'now'
+  /** Order of the dead letter topic, within each of its partitions. */
+  readonly order: 'dlq'
+  /** Idempotent producer without a ledger: a second run of the same plan sends again. */
+  readonly delivery: 'idempotent'
+  /** Records a second; null = no bound. */
+  readonly rate: number | null
+  /** Bytes a second; null = no bound. */
+  readonly bytesRate: number | null
+  readonly compression: CompressionType
+  readonly allow: readonly string[]
+  readonly skip: readonly string[]
+  readonly checks: readonly CheckResult[]
+  readonly counts: PlanCounts
+  /** What goes where, by topic and partition. */
+  readonly targets: readonly {
+    readonly topic: string
+    readonly partition: number
+    readonly count: number
+    readonly bytes: number
+  }[]
+  /** By count, most first; at most 1000, the rest is in none of them. */
+  readonly fingerprints: readonly {readonly fingerprint: string | null; readonly count: number}[]
+  readonly sample: PlanSample | null
+}

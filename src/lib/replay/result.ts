@@ -1,0 +1,89 @@
+import type {PartitionScan} from '../dead-letter/model.ts'
+import type {CheckResult, ReplayPlan} from './plan.ts'
+
+/**
+ * What became of the dead letters that a run looked at: `selected` is the sum of all others but `cameBack`, which is part
+ * of `replayed`. Dead letters that a stopped run did not reach are in `stopped.remaining`, not here.
+ */
+export interface ReplayCounts {
+  readonly selected: number
+  /** Acknowledged by the target. */
+  readonly replayed: number
+  readonly parked: number
+  readonly discarded: number
+  /** Left out by the plan: `--skip`, excluded, an older copy of one origin. */
+  readonly skipped: number
+  readonly held: number
+  readonly delayed: number
+  /** Refused by the target; not written. */
+  readonly failed: number
+  /** Sent, but whether it was written is not known. */
+  readonly unknown: number
+  /** In the plan, but no longer in the dead letter topic. */
+  readonly gone: number
+  readonly cameBack: number
+}
+
+/** One record that was not replayed, and why. */
+export interface RecordFailure {
+  readonly address: string
+  readonly state: 'failed' | 'unknown'
+  readonly code: string
+  readonly message: string
+}
+
+/** Why a run ended before its plan did. */
+export type StopReason = 'signal' | 'max-duration' | 'max-failed' | 'target-unreachable' | 'error'
+
+/** Result of `replay`: JSON as it is. */
+export interface ReplayResult {
+  /** Null when nothing was run: a dry run, a refusal, an empty selection. */
+  readonly run: string | null
+  readonly plan: ReplayPlan
+  readonly checks: readonly CheckResult[]
+  readonly counts: ReplayCounts
+  /** What was acknowledged, by target partition. */
+  readonly targets: readonly {readonly topic: string; readonly partition: number; readonly count: number}[]
+  /** At most 1000, in the order in which they became known; `failuresOmitted` says how many more there are. */
+  readonly failures: readonly RecordFailure[]
+  readonly failuresOmitted: number
+  readonly metrics: {
+    readonly recordsReplayed: number
+    /** Bytes of the acknowledged records before compression. */
+    readonly bytesReplayed: number
+    readonly chunks: number
+    readonly throttledMs: number
+    readonly recordsPerSecond: number
+  }
+  /** Null when the plan was worked through. */
+  readonly stopped: {
+    readonly reason: StopReason
+    readonly remaining: number
+    /** False: the target did not answer in time, the chunk in flight is among `unknown`. */
+    readonly settled: boolean
+  } | null
+  readonly scanned: readonly PartitionScan[]
+  readonly durationMs: number
+}
+
+/** A run's result, and what ended it early: told to the person, and the source of the exit code. */
+export interface ReplayOutcome {
+  readonly result: ReplayResult
+  /** The signal's reason, the error that reading or writing ended with; null for every other end. */
+  readonly error: unknown
+}
+
+/** Nothing was looked at. */
+export const ZERO_COUNTS: ReplayCounts = {
+  selected: 0,
+  replayed: 0,
+  parked: 0,
+  discarded: 0,
+  skipped: 0,
+  held: 0,
+  delayed: 0,
+  failed: 0,
+  unknown: 0,
+  gone: 0,
+  cameBack: 0,
+}

@@ -1,0 +1,379 @@
+import type {Clock} from '../clock.ts'
+import {KafkaError, RecordError, isKdlqError} from '../errors.ts'
+import type {KdlqError} from '../errors.ts'
+import type {Cluster, ProducerOptions} from '../kafka/ports.ts'
+import {compileFilters} from '../select/compile.ts'
+import {parseCheckDecisions} from './check-names.ts'
+import {CheckTally} from './check-tally.ts'
+import {Chunk} from './chunk.ts'
+import type {ChunkEntry, ChunkLimits} from './chunk.ts'
+import {OffsetSet} from './offset-set.ts'
+import {OutgoingFactory} from './outgoing.ts'
+import type {Outgoing} from './outgoing.ts'
+import type {ReplayPlan} from './plan.ts'
+import {readTopics} from './plan-replay.ts'
+import {orAbort} from './race.ts'
+import {singleBatchBytes} from './record-size.ts'
+import type {ReplayOutcome, StopReason} from './result.ts'
+import {RunState} from './run-state.ts'
+import {SelectedReader} from './selected.ts'
+import type {Selected} from './selected.ts'
+import {resolveDestination, targetTopic} from './target.ts'
+import type {TargetFacts} from './target.ts'
+import {Throttle} from './throttle.ts'
+import {verifyPlan} from './verify-plan.ts'
+import {createIdempotentWriter} from './write-chunk.ts'
+import type {ChunkWriter} from './write-chunk.ts'
+
+/** How long the chunk in flight may take to settle after an abort, ms; the rest of two seconds is for closing. */
+export const SETTLE_MS = 1500
+
+/** Chunks when no rate bounds them; also the memory that a run needs at most, about three times. */
+const CHUNK_LIMITS: ChunkLimits = {maxRecords: 20_000, maxBytes: 16 * 1024 * 1024}
+/** Batches are at most this large before compression, or as large as their one record. */
+const BATCH_BYTES = 1024 * 1024 - 4096
+
+/** What a run works with. */
+export interface RunDeps {
+  readonly source: Cluster
+  readonly target: Cluster
+  readonly clock: Clock
+  readonly onProgress?: ((progress: RunProgress) => void) | undefined
+  /** Makes the writer once the run is sure to write; default: an idempotent producer. */
+  readonly openWriter?: ((target: Cluster, options: ProducerOptions) => Promise<ChunkWriter>) | undefined
+}
+
+/** Told after each chunk. */
+export interface RunProgress {
+  /** Dead letters whose outcome is known. */
+  readonly done: number
+  readonly total: number
+  readonly replayed: number
+  readonly failed: number
+}
+
+/** How one plan is executed. */
+export interface RunInput {
+  readonly run: string
+  readonly plan: ReplayPlan
+  /** Stop after more than this many failed records; 0 = at the first one, null = never. */
+  readonly maxFailed: number | null
+  readonly maxDurationMs: number | null
+  /** Limit for the outcome of one batch, its repetitions included, ms. */
+  readonly deliveryTimeoutMs: number
+  readonly readRate?: number | undefined
+}
+
+/** A chunk that was handed to the writer. */
+interface Flight {
+  readonly chunk: Chunk
+  readonly done: Promise<void>
+  /** Its outcomes are counted. */
+  counted: boolean
+}
+
+/** Ends a run from the inside. */
+class Stop extends KafkaError {
+  readonly reason: StopReason
+  constructor(reason: StopReason, cause: unknown = null) {
+    super(`the run was stopped: ${reason}`, {code: 'E_STOPPED', cause})
+    this.reason = reason
+  }
+}
+
+/**
+ * Execute a plan: read its ranges again, write chunk by chunk, count by acknowledgements.
+ *
+ * An abort stops reading, waits at most 1.5 s for the chunk in flight, and returns what is known; nothing that happens
+ * after the first write throws.
+ * @throws RefusedError when the plan no longer fits its clusters or refuses itself (before anything is written)
+ */
+export async function runReplay(
+  deps: RunDeps,
+  input: RunInput,
+  {signal}: {readonly signal?: AbortSignal | undefined} = {},
+): Promise<ReplayOutcome> {
+  await verifyPlan(deps, input.plan, {signal})
+  return new Run(deps, input).execute(signal ?? new AbortController().signal)
+}
+
+class Run {
+  readonly #deps: RunDeps
+  readonly #input: RunInput
+  readonly #state = new RunState()
+  readonly #throttle: Throttle
+  readonly #limits: ChunkLimits
+  readonly #factory: OutgoingFactory
+  readonly #facts: ReadonlyMap<string, TargetFacts>
+  readonly #tally: CheckTally
+  readonly #exclude: OffsetSet
+  readonly #readTopics: ReadonlySet<string>
+  #chunk = new Chunk()
+  #inFlight: Flight | null = null
+  /** Aborted when the deadline for settling is over. */
+  readonly #giveUp = new AbortController()
+  #settled = true
+
+  constructor(deps: RunDeps, input: RunInput) {
+    const {plan} = input
+    this.#deps = deps
+    this.#input = input
+    this.#throttle = new Throttle(deps.clock, {recordsPerSecond: plan.rate, bytesPerSecond: plan.bytesRate})
+    const burst = this.#throttle.burstRecords
+    this.#limits =
+      burst === null ? CHUNK_LIMITS : {...CHUNK_LIMITS, maxRecords: Math.min(burst, CHUNK_LIMITS.maxRecords)}
+    this.#factory = new OutgoingFactory({headers: plan.headers, timestamp: plan.timestamp, run: input.run})
+    this.#facts = new Map(plan.target.topics.map(facts => [facts.topic, facts]))
+    this.#tally = new CheckTally(parseCheckDecisions(plan.allow, plan.skip))
+    this.#exclude = OffsetSet.from(plan.source.exclude)
+    this.#readTopics = readTopics(deps, plan.source.ranges)
+  }
+
+  async execute(outer: AbortSignal): Promise<ReplayOutcome> {
+    const {clock} = this.#deps
+    const {plan, maxDurationMs} = this.#input
+    const started = clock.monotonic()
+    const inner = new AbortController()
+    const signal = AbortSignal.any([outer, inner.signal])
+    const timer = new AbortController()
+    const timeUp = this.#stopAfter(maxDurationMs, inner, timer.signal)
+    const {ranges, include, isolationLevel} = plan.source
+    const reader = new SelectedReader({
+      ranges: ranges.map(range => ({
+        topic: range.topic,
+        partition: range.partition,
+        from: BigInt(range.from),
+        to: BigInt(range.to),
+        fromTimeMs: range.fromTime === null ? null : BigInt(range.fromTime),
+        toTimeMs: range.toTime === null ? null : BigInt(range.toTime),
+      })),
+      isolationLevel,
+      filters: await compileFilters(plan.source.filters),
+      include: include === null ? null : OffsetSet.from(include),
+      order: 'arrival',
+      readRate: this.#input.readRate,
+    })
+    let stop: StopReason | null = null
+    let error: unknown = null
+    try {
+      if (plan.counts.toReplay > 0) await this.#write(reader, signal)
+      else await this.#skipAll(reader, signal)
+    } catch (caught) {
+      stop = reasonOf(caught, outer)
+      error = caught instanceof Stop ? caught.cause : caught
+    } finally {
+      timer.abort()
+      await timeUp
+    }
+    return {result: this.#result(reader, stop, clock.monotonic() - started), error}
+  }
+
+  async #write(reader: SelectedReader, signal: AbortSignal): Promise<void> {
+    const {target, openWriter = openIdempotent} = this.#deps
+    const {plan, deliveryTimeoutMs} = this.#input
+    const writer = await openWriter(target, {compression: plan.compression, transactionalId: null, deliveryTimeoutMs})
+    try {
+      for await (const {records} of reader.blocks(this.#deps.source.reader, {signal})) {
+        for (const selected of records) await this.#take(selected, writer, signal)
+      }
+      await this.#flush(writer, signal)
+      await this.#settle(signal)
+    } finally {
+      await this.#settleOnTheWayOut()
+      await this.#close(writer)
+    }
+  }
+
+  /** A plan whose every record is left out: count them, open no producer. */
+  async #skipAll(reader: SelectedReader, signal: AbortSignal): Promise<void> {
+    for await (const {records} of reader.blocks(this.#deps.source.reader, {signal})) {
+      for (const _ of records) this.#state.skip()
+    }
+  }
+
+  /** One dead letter: out, or into the chunk. Waits only while the chunk is empty. */
+  async #take({cursor, letter}: Selected, writer: ChunkWriter, signal: AbortSignal): Promise<void> {
+    const {record, failure} = letter
+    const {plan} = this.#input
+    if (this.#exclude.has(record.topic, record.partition, record.offset)) {
+      this.#state.skip()
+      return
+    }
+    const topic = targetTopic(plan.target, failure)
+    const facts = topic === null ? null : (this.#facts.get(topic) ?? null)
+    const destination = resolveDestination(plan.target, record, failure, facts)
+    const outgoing = this.#factory.prepare(record, failure)
+    const entry: ChunkEntry = {
+      topic: record.topic,
+      partition: record.partition,
+      offset: record.offset,
+      attempt: outgoing.attempt,
+    }
+    const nowMs = BigInt(plan.createdAt)
+    const fate = this.#tally.judge(
+      {
+        record,
+        failure,
+        destination,
+        facts: destination.kind === 'known' ? facts : null,
+        readTopics: this.#readTopics,
+        timestamp: outgoing.timestamp ?? nowMs,
+        timestampKept: outgoing.timestamp !== null,
+        timestampLost: outgoing.timestampLost,
+        outgoingBytes: outgoing.bytes,
+        deadLetterBytes: singleBatchBytes(record),
+        nowMs,
+      },
+      letter.address,
+    )
+    if (fate === 'skip') {
+      this.#state.skip()
+      return
+    }
+    if (fate === 'refuse' || destination.kind !== 'known') {
+      this.#state.fail(entry, 'failed', new RecordError('refused by a check', {code: 'E_CHECKS_REFUSED'}))
+      return
+    }
+    if (this.#chunk.isFull(this.#limits, destination, this.#batchBytes(facts), outgoing.bytes)) {
+      await this.#flush(writer, signal)
+    }
+    await this.#tokens(outgoing, writer, signal)
+    const timestamp = outgoing.timestamp ?? BigInt(this.#deps.clock.now())
+    this.#chunk.add(destination, entry, cursor, outgoing, timestamp)
+  }
+
+  /** Tokens for one record. When there are none the chunk goes out first: nothing waits inside a chunk. */
+  async #tokens(outgoing: Outgoing, writer: ChunkWriter, signal: AbortSignal): Promise<void> {
+    while (!this.#throttle.tryTake(outgoing.bytes)) {
+      await this.#flush(writer, signal)
+      const from = this.#deps.clock.monotonic()
+      await this.#throttle.wait({signal})
+      this.#state.throttledMs += this.#deps.clock.monotonic() - from
+    }
+  }
+
+  #batchBytes(facts: TargetFacts | null): number {
+    return Math.min(BATCH_BYTES, facts?.maxMessageBytes ?? BATCH_BYTES)
+  }
+
+  /** Send the chunk; one may be in flight while the next is filled. */
+  async #flush(writer: ChunkWriter, signal: AbortSignal): Promise<void> {
+    if (this.#chunk.records === 0) return
+    await this.#settle(signal)
+    signal.throwIfAborted()
+    const chunk = this.#chunk
+    this.#chunk = new Chunk()
+    this.#state.chunks++
+    const flight: Flight = {chunk, counted: false, done: Promise.resolve().then(() => this.#send(flight, writer))}
+    // Owned by `#settle` and `#settleOnTheWayOut`; an error must not become an unhandled rejection before.
+    flight.done.catch(() => undefined)
+    this.#inFlight = flight
+  }
+
+  async #send(flight: Flight, writer: ChunkWriter): Promise<void> {
+    const outcomes = await writer.write(flight.chunk, {signal: this.#giveUp.signal})
+    if (this.#giveUp.signal.aborted) return
+    flight.counted = true
+    const failedBefore = this.#state.failed
+    const bytesPerRecord = flight.chunk.bytes / Math.max(1, flight.chunk.records)
+    for (const outcome of outcomes) {
+      this.#state.outcome(outcome)
+      if (outcome.state === 'replayed') this.#state.bytesReplayed += bytesPerRecord
+    }
+    this.#progress()
+    const unknown = outcomes.find(outcome => outcome.state !== 'replayed')
+    if (unknown !== undefined && outcomes.every(({state}) => state === 'unknown')) {
+      throw new Stop('target-unreachable', unknown.error)
+    }
+    const {maxFailed} = this.#input
+    if (maxFailed !== null && this.#state.failed > Math.max(maxFailed, failedBefore)) throw new Stop('max-failed')
+  }
+
+  /** Wait for the chunk in flight, but not behind an abort. @throws its error, or the signal's reason */
+  async #settle(signal: AbortSignal): Promise<void> {
+    const flight = this.#inFlight
+    if (flight === null) return
+    await orAbort(flight.done, signal)
+    this.#inFlight = null
+  }
+
+  /** Whatever happened, give the chunk in flight its time; when that is over, its records are `unknown`. */
+  async #settleOnTheWayOut(): Promise<void> {
+    const flight = this.#inFlight
+    this.#inFlight = null
+    if (flight === null || flight.counted) return
+    const timer = new AbortController()
+    const deadline = this.#deps.clock.sleep(SETTLE_MS, {signal: timer.signal}).catch(() => undefined)
+    let error: KdlqError | null = null
+    const settled = flight.done.catch((reason: unknown) => {
+      error = isKdlqError(reason) ? reason : new KafkaError('the chunk could not be written', {cause: reason})
+    })
+    await Promise.race([deadline, settled])
+    timer.abort()
+    await deadline
+    if (flight.counted) return
+    this.#settled = false
+    this.#giveUp.abort()
+    const unsettled = error ?? new KafkaError('the target did not answer before the run ended', {code: 'E_UNSETTLED'})
+    for (const batch of flight.chunk.batches()) {
+      for (const entry of batch.entries) this.#state.fail(entry, 'unknown', unsettled)
+    }
+  }
+
+  /** Closing must not outlast the deadline that a silent target already used up. */
+  async #close(writer: ChunkWriter): Promise<void> {
+    const closed = writer[Symbol.asyncDispose]()
+    if (this.#settled) await closed
+    else Promise.resolve(closed).catch(() => undefined)
+  }
+
+  async #stopAfter(ms: number | null, run: AbortController, timer: AbortSignal): Promise<void> {
+    if (ms === null) return
+    try {
+      await this.#deps.clock.sleep(ms, {signal: timer})
+      run.abort(new Stop('max-duration'))
+    } catch {
+      // The run ended first.
+    }
+  }
+
+  #progress(): void {
+    const {selected, replayed, failed} = this.#state.counts()
+    this.#deps.onProgress?.({done: selected, total: this.#input.plan.counts.selected, replayed, failed})
+  }
+
+  #result(reader: SelectedReader, stop: StopReason | null, durationMs: number): ReplayOutcome['result'] {
+    const {plan, run} = this.#input
+    const missing = Math.max(0, plan.counts.selected - this.#state.counts().selected)
+    if (stop === null) this.#state.gone(missing)
+    const {replayed} = this.#state
+    return {
+      run,
+      plan,
+      checks: plan.checks,
+      counts: this.#state.counts(),
+      targets: this.#state.targets(),
+      failures: this.#state.failures,
+      failuresOmitted: this.#state.failuresOmitted,
+      metrics: {
+        recordsReplayed: replayed,
+        bytesReplayed: Math.round(this.#state.bytesReplayed),
+        chunks: this.#state.chunks,
+        throttledMs: Math.round(this.#state.throttledMs),
+        recordsPerSecond: durationMs > 0 ? Math.round((replayed / durationMs) * 1e6) / 1e3 : 0,
+      },
+      stopped: stop === null ? null : {reason: stop, remaining: missing, settled: this.#settled},
+      scanned: reader.scanned(),
+      durationMs: Math.round(durationMs),
+    }
+  }
+}
+
+function reasonOf(error: unknown, outer: AbortSignal): StopReason {
+  if (error instanceof Stop) return error.reason
+  return outer.aborted ? 'signal' : 'error'
+}
+
+async function openIdempotent(target: Cluster, options: ProducerOptions): Promise<ChunkWriter> {
+  return createIdempotentWriter(await target.writer.open(options))
+}

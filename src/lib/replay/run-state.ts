@@ -1,0 +1,80 @@
+import {formatAddress} from '../kafka/record.ts'
+import type {ChunkEntry, RecordOutcome} from './chunk.ts'
+import type {RecordFailure, ReplayCounts, ReplayResult} from './result.ts'
+import {ZERO_COUNTS} from './result.ts'
+
+/** Most failures that a result names one by one. */
+const MAX_FAILURES = 1000
+
+/** Counts of a running replay. Every record enters once, by its outcome. */
+export class RunState {
+  #replayed = 0
+  #skipped = 0
+  #failed = 0
+  #unknown = 0
+  #gone = 0
+  bytesReplayed = 0
+  chunks = 0
+  throttledMs = 0
+  readonly failures: RecordFailure[] = []
+  #omitted = 0
+  readonly #targets = new Map<string, {topic: string; partition: number; count: number}>()
+
+  get replayed(): number {
+    return this.#replayed
+  }
+
+  get failed(): number {
+    return this.#failed
+  }
+
+  get failuresOmitted(): number {
+    return this.#omitted
+  }
+
+  skip(): void {
+    this.#skipped++
+  }
+
+  gone(records: number): void {
+    this.#gone += records
+  }
+
+  fail(entry: ChunkEntry, state: 'failed' | 'unknown', error: {readonly code: string; readonly message: string}): void {
+    if (state === 'failed') this.#failed++
+    else this.#unknown++
+    if (this.failures.length >= MAX_FAILURES) this.#omitted++
+    else this.failures.push({address: formatAddress(entry), state, code: error.code, message: error.message})
+  }
+
+  outcome(outcome: RecordOutcome): void {
+    if (outcome.state !== 'replayed') {
+      this.fail(outcome.entry, outcome.state, outcome.error)
+      return
+    }
+    this.#replayed++
+    const {topic, partition} = outcome.target
+    const key = `${partition} ${topic}`
+    const target = this.#targets.get(key) ?? {topic, partition, count: 0}
+    target.count++
+    this.#targets.set(key, target)
+  }
+
+  counts(): ReplayCounts {
+    const parts = {
+      replayed: this.#replayed,
+      skipped: this.#skipped,
+      failed: this.#failed,
+      unknown: this.#unknown,
+      gone: this.#gone,
+    }
+    const selected = parts.replayed + parts.skipped + parts.failed + parts.unknown + parts.gone
+    return {...ZERO_COUNTS, ...parts, selected}
+  }
+
+  targets(): ReplayResult['targets'] {
+    return [...this.#targets.values()].toSorted((a, b) =>
+      a.topic === b.topic ? a.partition - b.partition : a.topic < b.topic ? -1 : 1,
+    )
+  }
+}

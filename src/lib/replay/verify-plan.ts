@@ -1,0 +1,74 @@
+import {RefusedError} from '../errors.ts'
+import type {Cluster} from '../kafka/ports.ts'
+import type {PlanCluster, ReplayPlan} from './plan.ts'
+import {describeTarget} from './target-topics.ts'
+
+/**
+ * Make sure that a plan still means what it meant: the same clusters, source topics that were not recreated, targets that
+ * were neither recreated nor given another number of partitions where that number decides. Writes nothing.
+ * @throws RefusedError `E_PLAN_CLUSTER`, `E_PLAN_RECREATED`, `E_PLAN_CHANGED`, or `E_CHECKS_REFUSED` for a plan whose own
+ *   checks refuse it
+ */
+export async function verifyPlan(
+  {source, target}: {readonly source: Cluster; readonly target: Cluster},
+  plan: ReplayPlan,
+  options: {readonly signal?: AbortSignal | undefined} = {},
+): Promise<void> {
+  refuseFailedChecks(plan)
+  verifyCluster('source', plan.source, source)
+  verifyCluster('target', plan.target, target)
+  const sources = new Map(plan.source.ranges.map(({topic, topicId}) => [topic, topicId]))
+  if (sources.size > 0) {
+    for (const {name, id, error} of await source.reader.topics([...sources.keys()], options)) {
+      if (error !== null) throw error
+      verifyTopicId('source', name, sources.get(name) ?? null, id)
+    }
+  }
+  const needed = new Set(plan.targets.map(({topic}) => topic))
+  for (const planned of plan.target.topics.filter(({topic}) => needed.has(topic))) {
+    const now = await describeTarget(target, planned.topic, options)
+    verifyTopicId('target', planned.topic, planned.topicId, now.topicId)
+    const decides = plan.target.partitionRule === 'key' || plan.target.partitionFallback === 'key'
+    if (now.partitions < planned.partitions || (decides && now.partitions !== planned.partitions)) {
+      throw new RefusedError(
+        `target topic ${planned.topic} had ${planned.partitions} partitions when the plan was made, now ${now.partitions}`,
+        {code: 'E_PLAN_CHANGED', hints: [NEW_PLAN], context: {topic: planned.topic}},
+      )
+    }
+  }
+}
+
+const NEW_PLAN = 'make a new plan: kdlq replay ... --plan-out FILE'
+
+/** @throws RefusedError `E_CHECKS_REFUSED` naming the checks, when the plan holds records that no decision covers */
+export function refuseFailedChecks(plan: ReplayPlan): void {
+  const refusing = plan.checks.filter(({level}) => level === 'refuse')
+  if (plan.counts.refused === 0 && refusing.length === 0) return
+  const named = refusing.map(({id, count}) => `${id} (${count})`).join(', ')
+  throw new RefusedError(`refused by ${refusing.length === 1 ? 'check' : 'checks'} ${named}, nothing was written`, {
+    code: 'E_CHECKS_REFUSED',
+    hints: refusing.map(({id, hint}) => `${id}: ${hint ?? ''}`),
+    context: {checks: refusing.map(({id}) => id), refused: plan.counts.refused},
+  })
+}
+
+function verifyCluster(which: 'source' | 'target', planned: PlanCluster, {description}: Cluster): void {
+  if (planned.kind === description.kind && planned.clusterId === description.clusterId) return
+  throw new RefusedError(
+    `the plan is for ${which} ${planned.clusterId ?? planned.name}, this is ${description.clusterId ?? description.name}`,
+    {
+      code: 'E_PLAN_CLUSTER',
+      hints: [`connect to the cluster of the plan (${planned.name}), or ${NEW_PLAN}`],
+      context: {planned: planned.clusterId, connected: description.clusterId},
+    },
+  )
+}
+
+function verifyTopicId(which: 'source' | 'target', topic: string, planned: string | null, now: string | null): void {
+  if (planned === now) return
+  throw new RefusedError(`${which} topic ${topic} was recreated (or deleted) since the plan was made`, {
+    code: 'E_PLAN_RECREATED',
+    hints: [NEW_PLAN],
+    context: {topic, planned, now},
+  })
+}
