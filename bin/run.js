@@ -14,7 +14,7 @@ if (major < 22 || (major === 22 && minor < 22)) {
 } else if (process.argv.length === 3 && process.argv[2] === '--version') {
   // Answered before oclif is loaded: it would take three times as long.
   const {version} = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
-  console.log(`kdlq ${version}`)
+  console.log(`kdlq/${version} ${process.platform}-${process.arch} node-${process.version}`)
 } else {
   // A folder of our own: in the shared temporary folder somebody else could have placed files first.
   module.enableCompileCache(join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'kdlq', 'compile'))

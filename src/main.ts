@@ -10,6 +10,7 @@ import type {Clock} from './lib/clock.ts'
 import {systemClock} from './lib/clock.ts'
 import {EXIT} from './lib/errors.ts'
 import {colourLevel} from './lib/cli/colour.ts'
+import {commandOf} from './lib/cli/command-line.ts'
 import {errorJson, errorText, toKdlqError} from './lib/cli/error-report.ts'
 import type {Io} from './lib/cli/io.ts'
 import {processIo} from './lib/cli/io.ts'
@@ -19,13 +20,7 @@ import type {Runtime} from './lib/cli/runtime.ts'
 import {carryRuntime} from './lib/cli/runtime.ts'
 import type {Signals} from './lib/cli/signals.ts'
 import {watchSignals} from './lib/cli/signals.ts'
-import {
-  isOclifError,
-  toUsageError,
-  unframeFlagError,
-  unexpectedArgument,
-  unknownCommand,
-} from './lib/cli/usage-errors.ts'
+import {isOclifError, toUsageError, unframeFlagError} from './lib/cli/usage-errors.ts'
 import {envelope} from './lib/render/json.ts'
 
 export interface MainOptions {
@@ -98,7 +93,7 @@ export async function runProgram({
   try {
     const config = await loadConfig(runtime, sources)
     if (argv.length === 1 && argv[0] === '--version') {
-      await io.stdout.write(`kdlq ${config.version}\n`)
+      await io.stdout.write(`${config.userAgent}\n`)
       await io.stdout.flush()
       return EXIT.OK
     }
@@ -118,29 +113,6 @@ async function loadConfig(runtime: Runtime, sources: Interfaces.PJSON | undefine
   // oclif would look for TypeScript's old compiler API; Node runs the sources by itself.
   settings.enableAutoTranspile = false
   return Config.load({...options, pjson: sources, ignoreManifest: true})
-}
-
-/**
- * Id of the command that this line names, with spaces; empty for help and for a line without a command.
- * @throws UsageError for a command that does not exist
- */
-function commandOf(argv: readonly string[], config: Config): string {
-  const words = argv.slice(
-    0,
-    argv.findIndex(arg => arg.startsWith('-')) === -1 ? undefined : argv.findIndex(arg => arg.startsWith('-')),
-  )
-  for (let count = words.length; count > 0; count--) {
-    const id = words.slice(0, count).join(':')
-    if (config.findCommand(id) !== undefined || config.findTopic(id) !== undefined)
-      return words.slice(0, count).join(' ')
-  }
-  const first = argv[0]
-  if (first === undefined || ['--help', '-h', '--version'].includes(first)) return ''
-  if (first.startsWith('-')) throw unknownCommand(first, [])
-  throw unknownCommand(
-    first,
-    config.commandIDs.map(id => id.replaceAll(':', ' ')),
-  )
 }
 
 interface Told {

@@ -1,4 +1,6 @@
 import {Args, Flags} from '@oclif/core'
+import {BugError} from '../errors.ts'
+import {FILTER_NAMES, FILTERS, type FilterName} from '../select/filters/index.ts'
 import {parseByteRate, parseCount, parseDuration} from '../select/values.ts'
 import {environmentName} from './usage-errors.ts'
 
@@ -20,21 +22,6 @@ export const countFlag = Flags.custom<number>({
   parse: async (text, _, {name}) => parseCount(text, `--${name}`),
   helpValue: 'N',
 })
-
-/** A repeatable text flag; never swallows what follows its value. */
-const texts = (summary: string, helpValue: string) =>
-  Flags.string({summary, helpValue, multiple: true, multipleNonGreedy: true, helpGroup: 'filter'})
-
-/** The `--not-` twin of a filter: hidden, named in one line of the help. */
-const not = (name: string, helpValue: string) =>
-  Flags.string({
-    summary: `Leave out what --${name} would match.`,
-    helpValue,
-    multiple: true,
-    multipleNonGreedy: true,
-    hidden: true,
-    helpGroup: 'filter',
-  })
 
 /** Flags of every command. */
 export const commonFlags = {
@@ -145,39 +132,31 @@ export const selectionFlags = {
   }),
 }
 
+type FilterFlag = ReturnType<typeof filterFlag>
+type FilterFlagName = FilterName | `not-${FilterName}`
+
+/** Repeatable; never swallows what follows its value. */
+const filterFlag = (summary: string, helpValue: string, hidden: boolean) =>
+  Flags.string({summary, helpValue, hidden, multiple: true, multipleNonGreedy: true, helpGroup: 'filter'})
+
 /**
- * Filters over the failure and the record. The same flag twice means or, different flags mean and; each has a `--not-`
- * twin.
+ * Filters over the failure and the record, from the table of lib/select. The same flag twice means or, different flags
+ * mean and; each has a hidden `--not-` twin, named in one line of the help.
  */
-export const filterFlags = {
-  stage: texts("Stage that failed: Connect's constants or another dialect's word.", 'STAGE'),
-  exception: texts('Exception class or root cause: full name, simple name or glob.', 'NAME'),
-  message: texts('Regular expression (linear time) searched in the exception message.', 'PATTERN'),
-  connector: texts('Connector name or glob.', 'NAME'),
-  task: texts('Task number of the connector.', 'N'),
-  group: texts('Consumer group or glob.', 'ID'),
-  app: texts('Application id or glob.', 'ID'),
-  dialect: texts('Header family: connect, spring, streams, ... or none.', 'ID'),
-  origin: texts('Where the record failed first: TOPIC[:PARTITION[:OFFSET|FROM..TO]].', 'ORIGIN'),
-  key: texts('Record key: text, or bytes as 0xHEX.', 'KEY'),
-  header: texts('Record header: NAME, or NAME=VALUE.', 'NAME[=VALUE]'),
-  fingerprint: texts('Failure fingerprint, as stats prints it.', 'ID'),
-  attempts: texts("Failed attempts: 3, '>=3', '<10'.", 'N'),
-  where: texts('CEL expression over the fields of the JSON output, plus value and key decoded.', 'EXPR'),
-  'not-stage': not('stage', 'STAGE'),
-  'not-exception': not('exception', 'NAME'),
-  'not-message': not('message', 'PATTERN'),
-  'not-connector': not('connector', 'NAME'),
-  'not-task': not('task', 'N'),
-  'not-group': not('group', 'ID'),
-  'not-app': not('app', 'ID'),
-  'not-dialect': not('dialect', 'ID'),
-  'not-origin': not('origin', 'ORIGIN'),
-  'not-key': not('key', 'KEY'),
-  'not-header': not('header', 'NAME[=VALUE]'),
-  'not-fingerprint': not('fingerprint', 'ID'),
-  'not-attempts': not('attempts', 'N'),
-  'not-where': not('where', 'EXPR'),
+export const filterFlags: Record<FilterFlagName, FilterFlag> = createFilterFlags()
+
+function createFilterFlags(): Record<FilterFlagName, FilterFlag> {
+  const flags: Record<string, FilterFlag> = {}
+  for (const name of FILTER_NAMES) flags[name] = filterFlag(FILTERS[name].summary, FILTERS[name].placeholder, false)
+  for (const name of FILTER_NAMES) {
+    flags[`not-${name}`] = filterFlag(`Leave out what --${name} would match.`, FILTERS[name].placeholder, true)
+  }
+  if (!isComplete(flags)) throw new BugError('a filter has no flag')
+  return flags
+}
+
+function isComplete(flags: Record<string, FilterFlag>): flags is Record<FilterFlagName, FilterFlag> {
+  return FILTER_NAMES.every(name => Object.hasOwn(flags, name) && Object.hasOwn(flags, `not-${name}`))
 }
 
 /** How the answer is printed. */

@@ -80,7 +80,7 @@ export function unexpectedArgument(word: string, command: string): UsageError {
 /** The known word that was meant: nearest by edits, the only one it begins, or one with two letters swapped. */
 function meantWord(word: string, known: readonly string[]): string | null {
   const begun = known.filter(candidate => word.length > 1 && candidate.startsWith(word))
-  const letters = (text: string): string => [...text].toSorted().join('')
+  const letters = (text: string): string => text.split('').toSorted().join('')
   const swapped = known.find(candidate => letters(candidate) === letters(word))
   return nearest(word, known) ?? swapped ?? (begun.length === 1 ? (begun[0] ?? null) : null)
 }

@@ -1,0 +1,76 @@
+import type {DeadLetter} from '../dead-letter/model.ts'
+import {type RecordBytes, recordBytes} from '../dead-letter/dead-letter.ts'
+import type {Failure} from '../dialects/model.ts'
+import type {TimestampType} from '../kafka/record.ts'
+import {type BytesJson, bytesToJson} from './bytes.ts'
+
+/** Key and value as text or JSON, beside the raw ones. */
+export interface DecodedJson {
+  readonly key: unknown
+  readonly value: unknown
+  /** Why something could not be decoded; absent when all was. */
+  readonly error?: string
+}
+
+/** One dead letter in every JSON output; a line of `--output jsonl` is a readable archive line. */
+export interface DeadLetterJson {
+  readonly address: string
+  readonly topic: string
+  readonly partition: number
+  /** int64 as decimal string. */
+  readonly offset: string
+  /** Epoch ms as decimal string; null when the record has none. */
+  readonly timestamp: string | null
+  readonly timestampType: TimestampType
+  readonly key: BytesJson
+  readonly value: BytesJson
+  /** In order; names repeat. A name that is not valid UTF-8 has the same form as a value. */
+  readonly headers: readonly (readonly [name: BytesJson, value: BytesJson])[]
+  readonly failure: Failure
+  /** Null when nothing is known about the failure. */
+  readonly fingerprint: string | null
+  readonly bytes: RecordBytes
+  readonly decoded?: DecodedJson
+}
+
+/** @param decoded as `--decode` asks for */
+export function deadLetterToJson(deadLetter: DeadLetter, decoded?: DecodedJson): DeadLetterJson {
+  const {record} = deadLetter
+  return {
+    address: deadLetter.address,
+    topic: record.topic,
+    partition: record.partition,
+    offset: record.offset.toString(),
+    timestamp: record.timestamp === null ? null : record.timestamp.toString(),
+    timestampType: record.timestampType,
+    key: bytesToJson(record.key),
+    value: bytesToJson(record.value),
+    headers: record.headers.map(({name, value}) => [bytesToJson(name), bytesToJson(value)] as const),
+    failure: deadLetter.failure,
+    fingerprint: deadLetter.fingerprint,
+    bytes: recordBytes(record),
+    ...(decoded === undefined ? {} : {decoded}),
+  }
+}
+
+/** Decodes key and value as JSON, else as text; what is neither is null with a reason. */
+export function decodePlain({record}: Pick<DeadLetter, 'record'>): DecodedJson {
+  const errors: string[] = []
+  const decode = (name: string, bytes: Buffer | null): unknown => {
+    const json = bytesToJson(bytes)
+    if (json === null) return null
+    if (typeof json !== 'string') {
+      errors.push(`${name} is not UTF-8 text`)
+      return null
+    }
+    try {
+      return JSON.parse(json)
+    } catch {
+      // Text that is no JSON is shown as the text it is.
+      return json
+    }
+  }
+  const key = decode('key', record.key)
+  const value = decode('value', record.value)
+  return errors.length === 0 ? {key, value} : {key, value, error: errors.join(', ')}
+}

@@ -1,0 +1,176 @@
+import type {DeadLetter} from '../dead-letter/model.ts'
+import {recordBytes} from '../dead-letter/dead-letter.ts'
+import type {RecordCoordinates} from '../dialects/model.ts'
+import {bytesToFullText, bytesToText} from './bytes.ts'
+import {deadLetterToJson, decodePlain} from './dead-letter-json.ts'
+import {formatAge, formatTimestamp} from './time.ts'
+import type {Column, RenderContext, View} from './view.ts'
+
+/** `topic:partition:offset` as far as it is known; null without a topic. */
+export function formatCoordinates(coordinates: RecordCoordinates | undefined): string | null {
+  if (coordinates?.topic === undefined) return null
+  const {topic, partition, offset} = coordinates
+  if (partition === undefined) return topic
+  return offset === undefined ? `${topic}:${partition}` : `${topic}:${partition}:${offset}`
+}
+
+/** Last part of a Java class name, nested classes kept: `Cast$Value`. */
+export function simpleName(className: string): string {
+  return className.slice(className.lastIndexOf('.') + 1)
+}
+
+/** Who failed: connector, consumer group or application. */
+function ownerOf({failure}: DeadLetter): string | null {
+  return failure.connector ?? failure.group ?? failure.app ?? null
+}
+
+/** Root cause if one is known, else the exception. */
+function causeOf({failure}: DeadLetter): string | null {
+  return failure.exception?.cause ?? failure.exception?.class ?? null
+}
+
+function time({record}: DeadLetter, {width, nowMs}: RenderContext): string | null {
+  if (record.timestamp === null) return null
+  return width === null ? formatTimestamp(record.timestamp) : formatAge(record.timestamp, nowMs)
+}
+
+const cell = (bytes: Buffer | null, {width}: RenderContext): string =>
+  width === null ? bytesToFullText(bytes) : bytesToText(bytes, Math.max(width, 40))
+
+const COLUMNS: readonly Column<DeadLetter>[] = [
+  {name: 'address', header: 'ADDRESS', text: ({address}) => address, tone: () => 'name'},
+  {name: 'topic', header: 'TOPIC', text: ({record}) => record.topic, minWidth: 8},
+  {name: 'partition', header: 'PARTITION', align: 'right', text: ({record}) => `${record.partition}`},
+  {name: 'offset', header: 'OFFSET', align: 'right', text: ({record}) => `${record.offset}`},
+  {
+    name: 'time',
+    header: 'TIME',
+    text: ({record}) => (record.timestamp === null ? null : formatTimestamp(record.timestamp)),
+    display: time,
+    priority: 4,
+  },
+  {name: 'stage', header: 'STAGE', text: ({failure}) => failure.stage ?? null, minWidth: 8, priority: 6},
+  {
+    name: 'exception',
+    header: 'EXCEPTION',
+    text: causeOf,
+    display: (item, {width}) => {
+      const name = causeOf(item)
+      return name === null || width === null ? name : simpleName(name)
+    },
+    tone: () => 'bad',
+    minWidth: 12,
+    priority: 8,
+  },
+  {
+    name: 'message',
+    header: 'MESSAGE',
+    text: ({failure}) => failure.exception?.message ?? null,
+    minWidth: 12,
+    priority: 7,
+  },
+  {name: 'owner', header: 'OWNER', text: ownerOf, minWidth: 8, priority: 3},
+  {name: 'origin', header: 'ORIGIN', text: ({failure}) => formatCoordinates(failure.origin), minWidth: 8, priority: 5},
+  {
+    name: 'key',
+    header: 'KEY',
+    text: ({record}) => bytesToFullText(record.key),
+    display: ({record}, context) => cell(record.key, context),
+    minWidth: 6,
+    priority: 2,
+  },
+  {
+    name: 'value',
+    header: 'VALUE',
+    text: ({record}) => bytesToFullText(record.value),
+    display: ({record}, context) => cell(record.value, context),
+    minWidth: 8,
+    priority: 1,
+  },
+  {name: 'headers', header: 'HEADERS', align: 'right', text: ({record}) => `${record.headers.length}`, priority: 0},
+  {name: 'fingerprint', header: 'FINGERPRINT', text: ({fingerprint}) => fingerprint, priority: 2},
+  {
+    name: 'attempts',
+    header: 'ATTEMPTS',
+    align: 'right',
+    text: ({failure}) => (failure.attempts === undefined ? null : `${failure.attempts}`),
+    priority: 1,
+  },
+  {
+    name: 'hops',
+    header: 'HOPS',
+    align: 'right',
+    text: ({failure}) => (failure.hops === undefined ? null : `${failure.hops}`),
+    priority: 0,
+  },
+  {name: 'dialect', header: 'DIALECT', text: ({failure}) => failure.dialect, priority: 1},
+  {name: 'component', header: 'COMPONENT', text: ({failure}) => failure.component ?? null, minWidth: 8, priority: 0},
+  {name: 'connector', header: 'CONNECTOR', text: ({failure}) => failure.connector ?? null, minWidth: 8, priority: 1},
+  {
+    name: 'task',
+    header: 'TASK',
+    align: 'right',
+    text: ({failure}) => (failure.task === undefined ? null : `${failure.task}`),
+    priority: 0,
+  },
+  {name: 'group', header: 'GROUP', text: ({failure}) => failure.group ?? null, minWidth: 8, priority: 1},
+  {name: 'app', header: 'APP', text: ({failure}) => failure.app ?? null, minWidth: 8, priority: 1},
+  {
+    name: 'value-bytes',
+    header: 'VALUE BYTES',
+    align: 'right',
+    text: ({record}) => `${recordBytes(record).value}`,
+    priority: 0,
+  },
+  {
+    name: 'header-bytes',
+    header: 'HEADER BYTES',
+    align: 'right',
+    text: ({record}) => `${recordBytes(record).headers}`,
+    priority: 0,
+  },
+  {
+    name: 'warnings',
+    header: 'WARNINGS',
+    text: ({failure}) => failure.warnings?.join(' ') ?? null,
+    minWidth: 8,
+    priority: 0,
+  },
+]
+
+/**
+ * Dead letters in lists.
+ * @param options.decode adds key and value decoded as JSON or text to the JSON forms
+ */
+export function createDeadLetterView(options: {readonly decode: boolean}): View<DeadLetter> {
+  return {
+    list: 'records',
+    toJson: item => deadLetterToJson(item, options.decode ? decodePlain(item) : undefined),
+    columns: COLUMNS,
+    defaultColumns: ['address', 'time', 'stage', 'exception', 'message', 'owner', 'origin', 'key'],
+    wideColumns: [
+      'address',
+      'time',
+      'dialect',
+      'stage',
+      'exception',
+      'message',
+      'component',
+      'owner',
+      'task',
+      'origin',
+      'attempts',
+      'hops',
+      'fingerprint',
+      'key',
+      'value',
+      'headers',
+      'value-bytes',
+      'header-bytes',
+      'warnings',
+    ],
+  }
+}
+
+/** Columns for records that are no dead letters: a plain topic. */
+export const PLAIN_COLUMNS: readonly string[] = ['address', 'time', 'key', 'value', 'headers']

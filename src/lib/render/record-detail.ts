@@ -1,0 +1,151 @@
+import {isUtf8} from 'node:buffer'
+import type {DeadLetter} from '../dead-letter/model.ts'
+import type {RecordCoordinates} from '../dialects/model.ts'
+import type {KafkaRecord} from '../kafka/record.ts'
+import {bytesToText, hexDump} from './bytes.ts'
+import {formatCoordinates} from './dead-letter-view.ts'
+import {formatBytes} from './numbers.ts'
+import type {Tone} from './paint.ts'
+import {sanitize, sanitizeBlock} from './sanitize.ts'
+import {renderFoldedStack, renderFullStack} from './stack.ts'
+import {formatAge, formatTimestamp} from './time.ts'
+import type {RenderContext} from './view.ts'
+
+/** The record at the origin, beside the dead letter. */
+export type OriginComparison =
+  | {readonly state: 'same' | 'differs'; readonly differences: readonly string[]}
+  /** No longer there, never there, or not readable; `reason` says which. */
+  | {readonly state: 'gone' | 'unknown'; readonly reason: string}
+
+export interface DetailOptions {
+  readonly fullStack: boolean
+  readonly hex: boolean
+  readonly origin: OriginComparison | null
+}
+
+/** Longest value that is printed without `--raw`, in bytes. */
+const MAX_VALUE_BYTES = 4096
+const LABEL_WIDTH = 12
+
+/** Everything about one dead letter, for reading; ends with a line break. */
+export function* renderDetail(
+  deadLetter: DeadLetter,
+  options: DetailOptions,
+  context: RenderContext,
+): Generator<string> {
+  const {record, failure} = deadLetter
+  const {paint} = context
+  const line = (label: string, value: string | null | undefined, tone: Tone = 'plain'): string =>
+    value === null || value === undefined
+      ? ''
+      : `${paint('faint', label.padEnd(LABEL_WIDTH))} ${paint(tone, sanitize(value))}\n`
+  yield `${paint('heading', sanitize(deadLetter.address))}\n`
+  yield line('time', timeText(record.timestamp, record.timestampType, context))
+  yield line('fingerprint', deadLetter.fingerprint)
+  yield line('dialect', failure.chain?.join(' over ') ?? failure.dialect)
+  yield line('stage', failure.stage, 'warn')
+  yield line('component', failure.component)
+  yield line(
+    'connector',
+    failure.connector === undefined
+      ? null
+      : `${failure.connector}${failure.task === undefined ? '' : `, task ${failure.task}`}`,
+  )
+  yield line('group', failure.group)
+  yield line(
+    'app',
+    failure.app === undefined
+      ? null
+      : `${failure.app}${failure.taskId === undefined ? '' : `, task ${failure.taskId}`}`,
+  )
+  yield line('exception', failure.exception?.class, 'bad')
+  yield line('message', failure.exception?.message)
+  yield line('caused by', failure.exception?.cause, 'bad')
+  yield line('cause says', failure.exception?.causeMessage)
+  yield line('description', failure.description)
+  yield line('origin', originText(failure.origin, context))
+  if (failure.last !== undefined) yield line('last', originText(failure.last, context))
+  yield line('hops', failure.hops === undefined ? null : `${failure.hops}`)
+  yield line('attempts', failure.attempts === undefined ? null : `${failure.attempts}`)
+  yield line('payload', failure.payload)
+  yield line('warnings', failure.warnings?.join(', '), 'warn')
+  if (failure.dialect === 'none') {
+    yield line('note', 'nothing in this record says why it died: no known error headers')
+  }
+  if (options.origin !== null) yield* originLines(options.origin, line)
+  if (failure.exception?.stack !== undefined) {
+    yield `\n${paint('heading', 'Stack trace')}${options.fullStack ? '' : paint('faint', ' (cause first)')}\n`
+    if (options.fullStack) yield renderFullStack(failure.exception.stack)
+    else yield* renderFoldedStack(failure.exception.stack, paint)
+  }
+  yield* headerLines(record, context)
+  yield* payloadLines('Key', record.key, options.hex, context)
+  yield* payloadLines('Value', record.value, options.hex, context)
+}
+
+function timeText(timestamp: bigint | null, type: string, {width, nowMs}: RenderContext): string {
+  if (timestamp === null) return 'none'
+  const age = width === null ? '' : ` (${formatAge(timestamp, nowMs)})`
+  return `${formatTimestamp(timestamp)}${age}, ${type}`
+}
+
+function originText(coordinates: RecordCoordinates | undefined, {width, nowMs}: RenderContext): string {
+  const place = formatCoordinates(coordinates)
+  if (place === null) return 'unknown'
+  const timestamp = coordinates?.timestamp
+  if (timestamp === undefined || timestamp.startsWith('-')) return place
+  return `${place} at ${formatTimestamp(timestamp)}${width === null ? '' : ` (${formatAge(timestamp, nowMs)})`}`
+}
+
+function* originLines(
+  origin: OriginComparison,
+  line: (label: string, value: string, tone?: Tone) => string,
+): Generator<string> {
+  if (origin.state === 'same') yield line('at origin', 'the same key and value are still there', 'good')
+  else if (origin.state === 'differs')
+    yield line('at origin', `the record there differs: ${origin.differences.join(', ')}`, 'warn')
+}
+
+function* headerLines(record: KafkaRecord, {paint, width}: RenderContext): Generator<string> {
+  if (record.headers.length === 0) return
+  const bytes = record.headers.reduce((sum, {name, value}) => sum + name.length + (value?.length ?? 0), 0)
+  yield `\n${paint('heading', 'Headers')} ${paint('faint', `${record.headers.length}, ${formatBytes(bytes)}`)}\n`
+  for (const {name, value} of record.headers) {
+    yield `${paint('name', bytesToText(name))} = ${bytesToText(value, Math.max(40, (width ?? 200) - name.length - 3))}\n`
+  }
+}
+
+function* payloadLines(title: string, bytes: Buffer | null, hex: boolean, {paint}: RenderContext): Generator<string> {
+  const size = bytes === null ? 'null' : formatBytes(bytes.length)
+  const tombstone = title === 'Value' && bytes === null ? ' (tombstone)' : ''
+  yield `\n${paint('heading', title)} ${paint('faint', `${size}${tombstone}`)}\n`
+  if (bytes === null) return
+  if (hex || !isUtf8(bytes)) {
+    yield* hexDump(hex ? bytes : bytes.subarray(0, MAX_VALUE_BYTES))
+    if (!hex && bytes.length > MAX_VALUE_BYTES)
+      yield `${paint('faint', `... ${formatBytes(bytes.length - MAX_VALUE_BYTES)} more; --hex shows all`)}\n`
+    return
+  }
+  const text = prettyJson(bytes.toString('utf8'))
+  const shown = text.slice(0, MAX_VALUE_BYTES)
+  if (shown !== '') yield `${sanitizeBlock(shown)}\n`
+  if (shown.length < text.length)
+    yield `${paint('faint', `... ${formatBytes(text.length - shown.length)} more; --raw prints all`)}\n`
+}
+
+/** Indented when it is a JSON object or list; else the text itself. */
+function prettyJson(text: string): string {
+  if (!/^\s*[[{]/.test(text) || text.length > 1 << 20) return text
+  try {
+    const value: unknown = JSON.parse(text)
+    // A number that JavaScript cannot hold, or a repeated name, would be shown wrongly: then the text as it is.
+    return JSON.stringify(value) === withoutJsonSpace(text) ? JSON.stringify(value, null, 2) : text
+  } catch {
+    return text
+  }
+}
+
+/** JSON text without the white space between its tokens. */
+function withoutJsonSpace(text: string): string {
+  return text.replaceAll(/"(?:[^"\\]|\\.)*"|\s+/g, token => (token.startsWith('"') ? token : ''))
+}
