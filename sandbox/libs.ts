@@ -73,7 +73,7 @@ async function compile(sources: readonly string[], libsDir: string, into: string
   const args = ['-nowarn', '-Xlint:none', '-proc:none', '--release', '17', '-cp', join(libsDir, '*'), '-d', classes]
   await tool('javac', [...args, ...java], {
     missing: 'a Java development kit (javac) is not installed; the sandbox needs Java 17 or newer',
-    failed: 'the Java sources of the sandbox do not compile',
+    failed: 'the Java sources of the sandbox do not compile; they need Java 17 or newer',
   })
   await tool('jar', ['cf', jarIn(into), '-C', classes, '.', '-C', join(sandboxDir, 'services'), '.'], {
     missing: 'a Java development kit (jar) is not installed; the sandbox needs Java 17 or newer',

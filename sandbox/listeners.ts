@@ -4,7 +4,7 @@ export type SaslMechanism = 'PLAIN' | 'SCRAM-SHA-256' | 'SCRAM-SHA-512'
 export interface ExtraListener {
   readonly protocol: 'PLAINTEXT' | 'SSL' | 'SASL_PLAINTEXT' | 'SASL_SSL'
   readonly mechanisms?: readonly SaslMechanism[]
-  /** Password by user name, for every mechanism of this listener. */
+  /** Password by user name, for every mechanism of this listener. For SCRAM without quotes, backslashes and brackets. */
   readonly users?: Readonly<Record<string, string>>
   readonly tls?: ListenerTls
 }
@@ -74,9 +74,15 @@ export function scramArguments(listeners: Readonly<Record<string, ExtraListener>
     for (const mechanism of listener.mechanisms ?? []) {
       if (mechanism === 'PLAIN') continue
       for (const [name, password] of Object.entries(listener.users ?? {})) {
-        result.push('--add-scram', `${mechanism}=[name="${name}",password="${quoted(password)}"]`)
+        result.push('--add-scram', `${mechanism}=[name="${name}",password="${plain(password)}"]`)
       }
     }
   }
   return result
+}
+
+/** The storage tool's notation for users knows no escapes. */
+function plain(text: string): string {
+  if (/["\\[\]]/.test(text)) throw new Error('the storage tool takes no quotes, backslashes or brackets in a password')
+  return text
 }
