@@ -114,6 +114,7 @@ export const CHECKS: readonly CheckDefinition[] = [
     find: ({destination}) => {
       if (destination.kind !== 'target-partition') return null
       const {topic, partition, partitions} = destination
+      if (partitions === null) return 'an archive has no number of partitions that a key could be mapped to'
       return partition === null
         ? 'headers name no origin partition'
         : `${topic} has ${partitions} partition${partitions === 1 ? '' : 's'}, no partition ${partition}`

@@ -85,7 +85,7 @@ const partitionOffsets = list(object({topic: text, partition: count, offsets}))
 const facts = object({
   topic: text,
   topicId: orNull(text),
-  partitions: count,
+  partitions: orNull(count),
   maxMessageBytes: orNull(count),
   retentionMs: orNull(int64),
   cleanupPolicy: orNull(text),

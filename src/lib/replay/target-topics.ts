@@ -43,12 +43,26 @@ export class TargetTopics {
   }
 }
 
+/** What an archive takes: everything. */
+const ARCHIVE_FACTS: Omit<TargetFacts, 'topic'> = {
+  topicId: null,
+  partitions: null,
+  maxMessageBytes: null,
+  retentionMs: null,
+  cleanupPolicy: null,
+  timestampType: null,
+  timestampBeforeMaxMs: null,
+  timestampAfterMaxMs: null,
+  configError: null,
+}
+
 /** Ask the cluster what a target topic is and allows. A topic that is not there has 0 partitions. */
 export async function describeTarget(
   cluster: Cluster,
   topic: string,
   options: {readonly signal?: AbortSignal | undefined} = {},
 ): Promise<TargetFacts> {
+  if (cluster.description.kind === 'archive') return {topic, ...ARCHIVE_FACTS}
   const [description] = await cluster.reader.topics([topic], options)
   const exists = description !== undefined && description.error === null
   const [answer] = exists ? await cluster.admin.topicConfigs([topic], options) : []

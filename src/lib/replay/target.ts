@@ -26,8 +26,8 @@ const PLACEHOLDER = '{origin.topic}'
 export interface TargetFacts {
   readonly topic: string
   readonly topicId: string | null
-  /** 0 = the topic is not there. */
-  readonly partitions: number
+  /** 0 = the topic is not there; null = any partition can be written (archives). */
+  readonly partitions: number | null
   readonly maxMessageBytes: number | null
   /** -1 = for ever. */
   readonly retentionMs: string | null
@@ -56,7 +56,7 @@ export type Destination =
       readonly kind: 'target-partition'
       readonly topic: string
       readonly partition: number | null
-      readonly partitions: number
+      readonly partitions: number | null
     }
 
 /** The topic that a rule names for a failure; null when the rule wants an origin topic and there is none. */
@@ -82,10 +82,12 @@ export function resolveDestination(
   if (facts === null || facts.partitions === 0) return {kind: 'target-missing', topic}
   const {partitions} = facts
   const origin = failure.origin?.partition
-  if (rule.partitionRule === 'origin' && origin !== undefined && origin >= 0 && origin < partitions) {
+  const has = origin !== undefined && origin >= 0 && (partitions === null || origin < partitions)
+  if (rule.partitionRule === 'origin' && has) {
     return {kind: 'known', topic, partition: origin, fallback: null}
   }
-  if (rule.partitionRule === 'origin' && rule.partitionFallback === null) {
+  // Without a number of partitions no hash can choose one.
+  if (partitions === null || (rule.partitionRule === 'origin' && rule.partitionFallback === null)) {
     return {kind: 'target-partition', topic, partition: origin ?? null, partitions}
   }
   if (record.key !== null) {

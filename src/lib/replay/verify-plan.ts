@@ -29,9 +29,10 @@ export async function verifyPlan(
     const now = await describeTarget(target, planned.topic, options)
     verifyTopicId('target', planned.topic, planned.topicId, now.topicId)
     const decides = plan.target.partitionRule === 'key' || plan.target.partitionFallback === 'key'
-    if (now.partitions < planned.partitions || (decides && now.partitions !== planned.partitions)) {
+    const [before, after] = [planned.partitions ?? 0, now.partitions ?? 0]
+    if (after < before || (decides && after !== before)) {
       throw new RefusedError(
-        `target topic ${planned.topic} had ${planned.partitions} partitions when the plan was made, now ${now.partitions}`,
+        `target topic ${planned.topic} had ${before} partitions when the plan was made, now ${after}`,
         {code: 'E_PLAN_CHANGED', hints: [NEW_PLAN], context: {topic: planned.topic}},
       )
     }
