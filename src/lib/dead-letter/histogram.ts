@@ -31,7 +31,8 @@ const WIDTHS_MS: readonly bigint[] = [
 
 /**
  * Counts over time in bounded memory: buckets are joined into wider ones whenever the span needs more than the limit.
- * @param maxBuckets at least 1
+ * @param maxBuckets at least 2, since no bucket reaches across the epoch
+ * @throws RangeError below that
  */
 export function createHistogram(maxBuckets = 48): Histogram {
   return new AdaptiveHistogram(maxBuckets)
@@ -47,7 +48,7 @@ class AdaptiveHistogram implements Histogram {
   #last: bigint | undefined
 
   constructor(maxBuckets: number) {
-    if (!Number.isInteger(maxBuckets) || maxBuckets < 1) throw new RangeError('a histogram has at least one bucket')
+    if (!Number.isInteger(maxBuckets) || maxBuckets < 2) throw new RangeError('a histogram has at least two buckets')
     this.#maxBuckets = BigInt(maxBuckets)
   }
 

@@ -31,9 +31,11 @@ export function normaliseMessage(message: string, payloadTexts: ReadonlySet<stri
   text = maskPayloadTexts(text, payloadTexts)
   text = maskQuoted(text)
   for (const [pattern, mask] of MASKS) text = text.replace(pattern, mask)
+  // A value at the end is cut off with its separator, so that it does not matter how it was recognised.
   return text
     .replace(/\s+/g, ' ')
-    .replace(/[\s:]+$/, '')
+    .replace(/[:=] ?<[a-z]+>$/, '')
+    .replace(/[\s:=]{1,8}$/, '')
     .trim()
 }
 

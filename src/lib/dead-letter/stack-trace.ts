@@ -128,12 +128,13 @@ function headingOf(line: string, isFirst: boolean): {relation: FoldedSection['re
   return isFirst ? {relation: 'thrown', text: line} : null
 }
 
-const FRAME = /^\s+at (?:[^\s()]*\/)?([^\s()/]+)\(/
+const FRAME = /^\s+at ([^\s()]+)\(/
 
 function parseFrame(line: string): StackFrame | null {
   // A frame is short; a longer line is somebody's message.
   const found = line.length > 2000 ? null : FRAME.exec(line)
-  const path = found?.[1]
+  // A slash ends loader and module, except in front of the address of a hidden class.
+  const path = found?.[1]?.replace(/\/0x[0-9a-f]+/, '').replace(/^.*\//, '')
   const dot = path?.lastIndexOf('.') ?? -1
   if (path === undefined || dot <= 0) return null
   const className = stableName(path.slice(0, dot))

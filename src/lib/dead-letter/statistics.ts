@@ -29,13 +29,13 @@ export interface StatisticsCollector {
 
 export interface StatisticsOptions extends GrouperOptions {
   readonly by: readonly GroupKey[]
-  /** Bound of histogram buckets, at least 1; default 48. */
+  /** Bound of histogram buckets, at least 2; default 48. */
   readonly maxBuckets?: number
 }
 
 /**
  * Collects groups, a histogram over record time and byte totals in one pass and bounded memory.
- * @throws RangeError without a word to group by, or with a bound below 1
+ * @throws RangeError without a word to group by, or with a bound below its minimum
  */
 export function createStatistics({by, maxBuckets, ...options}: StatisticsOptions): StatisticsCollector {
   const grouper = createGrouper(by, options)

@@ -1,0 +1,215 @@
+import {BugError} from '../errors.ts'
+import type {Cluster, ReadRequest, RecordBlock} from '../kafka/ports.ts'
+import type {KafkaRecord} from '../kafka/record.ts'
+import {recordsIn} from '../kafka/records/records-in.ts'
+import type {RecordCursor} from '../kafka/records/types.ts'
+import type {CompiledFilters} from '../select/compile.ts'
+import type {FrozenRange, FrozenSelection} from '../select/selection.ts'
+import {createDeadLetter} from './dead-letter.ts'
+import type {DeadLetter, PartitionScan} from './model.ts'
+import {RangeTally} from './scan-tally.ts'
+
+export interface ScanOptions {
+  readonly signal?: AbortSignal | undefined
+  /** `partition` (default): by topic, partition, offset; `arrival` is faster and what `follow` takes. */
+  readonly order?: ReadRequest['order'] | undefined
+  /** Bytes a second over the whole scan. */
+  readonly readRate?: number | undefined
+  /** Called once a block. */
+  readonly onProgress?: ((progress: ScanProgress) => void) | undefined
+  /** How a record becomes a dead letter: with other header families than the built-in ones. */
+  readonly createDeadLetter?: ((record: KafkaRecord) => DeadLetter) | undefined
+}
+
+export interface ScanProgress {
+  /** Records walked and records that matched. */
+  readonly records: number
+  readonly matched: number
+  readonly bytes: number
+  /** Share of the offsets that lies behind, 0 to 1; null when the scan follows. */
+  readonly fraction: number | null
+}
+
+/** A record that matched. Valid until the next one is asked for; a dead letter made of it is a copy that stays. */
+export interface MatchedRecord {
+  readonly topic: string
+  readonly partition: number
+  /** Positions in the block's bytes, to copy or splice from. */
+  readonly cursor: RecordCursor
+  /** Makes the record an object, once; free if a filter already had to. */
+  deadLetter(): DeadLetter
+}
+
+export interface ScannedBlock {
+  readonly block: RecordBlock
+  /** Matching records, oldest first. To be walked once, before the next block is asked for. */
+  matches(): Iterable<MatchedRecord>
+}
+
+/** A scan that can be read once, and says at any time how far it came. */
+export interface RecordScan extends AsyncIterable<ScannedBlock> {
+  /** One entry a range, by topic, partition, offset. */
+  scanned(): readonly PartitionScan[]
+}
+
+/**
+ * Read a frozen selection block by block without making objects of records: for consumers that count, copy or splice.
+ * Ends at the limit; does not know `tail` (a consumer of blocks sees records before it is known which are last).
+ * @throws the signal's reason, and what the reader throws
+ */
+export function scanRecords(
+  cluster: Cluster,
+  frozen: FrozenSelection,
+  filters: CompiledFilters,
+  options: ScanOptions = {},
+): RecordScan {
+  if (frozen.tail !== null) throw new BugError('a scan of blocks cannot take the last records only')
+  return new BlockScan(cluster, frozen, filters, options)
+}
+
+/** The scan itself; `accepts` lets `--tail` refuse records before they are made objects. */
+export class BlockScan implements RecordScan {
+  readonly #cluster: Cluster
+  readonly #frozen: FrozenSelection
+  readonly #filters: CompiledFilters
+  readonly #options: ScanOptions
+  readonly #tallies: readonly RangeTally[]
+  readonly #offsets: number | null
+  readonly #accepts: (cursor: RecordCursor, partition: number, topic: string) => boolean
+  #bytes = 0
+  #matched = 0
+
+  constructor(
+    cluster: Cluster,
+    frozen: FrozenSelection,
+    filters: CompiledFilters,
+    options: ScanOptions,
+    accepts: (cursor: RecordCursor, partition: number, topic: string) => boolean = () => true,
+  ) {
+    this.#cluster = cluster
+    this.#frozen = frozen
+    this.#filters = filters
+    this.#options = options
+    this.#accepts = accepts
+    this.#tallies = frozen.ranges.map(range => new RangeTally(range))
+    this.#offsets = frozen.ranges.reduce<number | null>(
+      (sum, {from, to}) => (sum === null || to === null ? null : sum + Number(to - from)),
+      0,
+    )
+  }
+
+  scanned(): readonly PartitionScan[] {
+    const whyNot = this.#isFull() ? 'limit' : 'interrupted'
+    return this.#tallies.map(tally => tally.toScan(whyNot))
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<ScannedBlock, void, undefined> {
+    const {signal, readRate} = this.#options
+    const {isolationLevel, follow} = this.#frozen
+    const order = this.#options.order ?? (follow ? 'arrival' : 'partition')
+    for (const tallies of readsOf(
+      this.#tallies.filter(({done, range}) => !done && range.incomplete !== 'unavailable'),
+    )) {
+      if (this.#isFull()) return
+      const byRange = new Map(tallies.map(tally => [rangeKey(tally.range), tally]))
+      const ranges = tallies.map(({range: {topic, partition, from, to}}) => ({topic, partition, from, to}))
+      for await (const block of this.#cluster.reader.read({ranges, isolationLevel, order, readRate}, {signal})) {
+        const tally = byRange.get(rangeKey(block))
+        if (tally === undefined) throw new BugError(`a reader answered for ${block.topic}, which was not asked for`)
+        tally.add(block)
+        this.#bytes += block.bytes
+        const matches = this.#matches(block, tally)
+        yield {block, matches: () => matches}
+        // Whoever leaves a block early still gets counts of all of it.
+        while (!this.#isFull() && matches.next().done !== true);
+        this.#reportProgress()
+        if (this.#isFull()) return
+      }
+    }
+  }
+
+  *#matches(block: RecordBlock, tally: RangeTally): Generator<MatchedRecord, void, undefined> {
+    const {topic, partition} = block
+    const create = this.#options.createDeadLetter ?? createDeadLetter
+    const {fromTimeMs, toTimeMs} = tally.range
+    const filters = this.#filters
+    let batchStart = tally.records
+    let lastDelta = -1
+    let deadLetter: DeadLetter | null = null
+    let current: RecordCursor | null = null
+    const match: {-readonly [Name in keyof MatchedRecord]: MatchedRecord[Name]} | null = null
+    void match
+    const materialise = (cursor: RecordCursor): DeadLetter => (deadLetter ??= create(cursor.toRecord(topic, partition)))
+    for (const cursor of recordsIn(block, batch => tally.addUndecodable(batch, tally.records - batchStart))) {
+      if (cursor !== current || cursor.offsetDelta <= lastDelta) batchStart = tally.records
+      current = cursor
+      lastDelta = cursor.offsetDelta
+      tally.records += 1
+      deadLetter = null
+      if (fromTimeMs !== null && cursor.timestamp < fromTimeMs) continue
+      if (toTimeMs !== null && cursor.timestamp >= toTimeMs) continue
+      if (!filters.isEmpty) {
+        const peek = filters.peek(cursor)
+        if (peek === 'no') continue
+        if (!this.#accepts(cursor, partition, topic)) continue
+        if (peek === 'maybe' && !this.#isMatch(materialise(cursor), tally)) continue
+      } else if (!this.#accepts(cursor, partition, topic)) continue
+      if (this.#isFull()) return
+      this.#matched += 1
+      yield {topic, partition, cursor, deadLetter: () => materialise(cursor)}
+      if (this.#isFull()) return
+    }
+  }
+
+  #isMatch(deadLetter: DeadLetter, tally: RangeTally): boolean {
+    const before = this.#filters.whereErrors
+    const isMatch = this.#filters.matches(deadLetter)
+    tally.whereErrors += this.#filters.whereErrors - before
+    return isMatch
+  }
+
+  #isFull(): boolean {
+    return this.#frozen.limit !== null && this.#matched >= this.#frozen.limit
+  }
+
+  #reportProgress(): void {
+    const {onProgress} = this.#options
+    if (onProgress === undefined) return
+    let records = 0
+    let passed = 0
+    for (const tally of this.#tallies) {
+      records += tally.records
+      passed += tally.offsetsPassed
+    }
+    const fraction = this.#offsets === null ? null : this.#offsets === 0 ? 1 : Math.min(1, passed / this.#offsets)
+    onProgress({records, matched: this.#matched, bytes: this.#bytes, fraction})
+  }
+}
+
+function rangeKey({topic, partition, from}: Pick<FrozenRange, 'topic' | 'partition' | 'from'>): string {
+  return `${topic}:${partition}:${from}`
+}
+
+/**
+ * Cut ranges into reads that hold each partition once (a fetch cannot ask twice for one), in order. What has no end
+ * comes last, all together, or nothing behind it would ever be read.
+ */
+function* readsOf(tallies: readonly RangeTally[]): Generator<readonly RangeTally[]> {
+  let read: RangeTally[] = []
+  let partitions = new Set<string>()
+  const endless = tallies.filter(({range}) => range.to === null)
+  for (const tally of tallies) {
+    const {topic, partition, to} = tally.range
+    if (to === null) continue
+    const key = `${topic}:${partition}`
+    if (partitions.has(key)) {
+      yield read
+      read = []
+      partitions = new Set()
+    }
+    read.push(tally)
+    partitions.add(key)
+  }
+  if (read.length > 0) yield read
+  if (endless.length > 0) yield endless
+}
