@@ -67,6 +67,9 @@ export function scanRecords(
   return new BlockScan(cluster, frozen, filters, options)
 }
 
+/** A last question about a record on raw bytes, asked before it is made an object. */
+export type Accepts = (cursor: RecordCursor, place: Pick<RecordBlock, 'topic' | 'partition'>) => boolean
+
 /** The scan itself; `accepts` lets `--tail` refuse records before they are made objects. */
 export class BlockScan implements RecordScan {
   readonly #cluster: Cluster
@@ -75,7 +78,7 @@ export class BlockScan implements RecordScan {
   readonly #options: ScanOptions
   readonly #tallies: readonly RangeTally[]
   readonly #offsets: number | null
-  readonly #accepts: (cursor: RecordCursor, partition: number, topic: string) => boolean
+  readonly #accepts: Accepts
   #bytes = 0
   #matched = 0
 
@@ -84,7 +87,7 @@ export class BlockScan implements RecordScan {
     frozen: FrozenSelection,
     filters: CompiledFilters,
     options: ScanOptions,
-    accepts: (cursor: RecordCursor, partition: number, topic: string) => boolean = () => true,
+    accepts: Accepts = () => true,
   ) {
     this.#cluster = cluster
     this.#frozen = frozen
@@ -129,35 +132,24 @@ export class BlockScan implements RecordScan {
   }
 
   *#matches(block: RecordBlock, tally: RangeTally): Generator<MatchedRecord, void, undefined> {
-    const {topic, partition} = block
-    const create = this.#options.createDeadLetter ?? createDeadLetter
+    const {topic, partition, from, to} = block
     const {fromTimeMs, toTimeMs} = tally.range
-    const filters = this.#filters
-    let batchStart = tally.records
-    let lastDelta = -1
-    let deadLetter: DeadLetter | null = null
-    let current: RecordCursor | null = null
-    const match: {-readonly [Name in keyof MatchedRecord]: MatchedRecord[Name]} | null = null
-    void match
-    const materialise = (cursor: RecordCursor): DeadLetter => (deadLetter ??= create(cursor.toRecord(topic, partition)))
-    for (const cursor of recordsIn(block, batch => tally.addUndecodable(batch, tally.records - batchStart))) {
-      if (cursor !== current || cursor.offsetDelta <= lastDelta) batchStart = tally.records
-      current = cursor
-      lastDelta = cursor.offsetDelta
-      tally.records += 1
-      deadLetter = null
-      if (fromTimeMs !== null && cursor.timestamp < fromTimeMs) continue
-      if (toTimeMs !== null && cursor.timestamp >= toTimeMs) continue
-      if (!filters.isEmpty) {
-        const peek = filters.peek(cursor)
-        if (peek === 'no') continue
-        if (!this.#accepts(cursor, partition, topic)) continue
-        if (peek === 'maybe' && !this.#isMatch(materialise(cursor), tally)) continue
-      } else if (!this.#accepts(cursor, partition, topic)) continue
-      if (this.#isFull()) return
-      this.#matched += 1
-      yield {topic, partition, cursor, deadLetter: () => materialise(cursor)}
-      if (this.#isFull()) return
+    const match = new CurrentMatch(topic, partition, this.#options.createDeadLetter ?? createDeadLetter)
+    for (const batch of block.batches) {
+      const before = tally.records
+      const lost = (): void => tally.addUndecodable(batch, tally.records - before)
+      for (const cursor of recordsIn({batches: [batch], from, to}, lost)) {
+        tally.records += 1
+        if (fromTimeMs !== null && cursor.timestamp < fromTimeMs) continue
+        if (toTimeMs !== null && cursor.timestamp >= toTimeMs) continue
+        const peek = this.#filters.isEmpty ? 'yes' : this.#filters.peek(cursor)
+        if (peek === 'no' || !this.#accepts(cursor, block)) continue
+        match.moveTo(cursor)
+        if (peek === 'maybe' && !this.#isMatch(match.deadLetter(), tally)) continue
+        this.#matched += 1
+        yield match
+        if (this.#isFull()) return
+      }
     }
   }
 
@@ -183,6 +175,36 @@ export class BlockScan implements RecordScan {
     }
     const fraction = this.#offsets === null ? null : this.#offsets === 0 ? 1 : Math.min(1, passed / this.#offsets)
     onProgress({records, matched: this.#matched, bytes: this.#bytes, fraction})
+  }
+}
+
+/** The record that a scan stands on; one object for a whole block. */
+class CurrentMatch implements MatchedRecord {
+  readonly topic: string
+  readonly partition: number
+  readonly #create: (record: KafkaRecord) => DeadLetter
+  #cursor: RecordCursor | null = null
+  #deadLetter: DeadLetter | null = null
+
+  constructor(topic: string, partition: number, create: (record: KafkaRecord) => DeadLetter) {
+    this.topic = topic
+    this.partition = partition
+    this.#create = create
+  }
+
+  moveTo(cursor: RecordCursor): void {
+    this.#cursor = cursor
+    this.#deadLetter = null
+  }
+
+  get cursor(): RecordCursor {
+    if (this.#cursor === null) throw new BugError('a match was asked for before the scan stood on a record')
+    return this.#cursor
+  }
+
+  deadLetter(): DeadLetter {
+    this.#deadLetter ??= this.#create(this.cursor.toRecord(this.topic, this.partition))
+    return this.#deadLetter
   }
 }
 

@@ -11,9 +11,11 @@ export interface CompiledFilters {
   /** True when everything matches: no record has to be looked at. */
   readonly isEmpty: boolean
   /**
-   * First look, at raw bytes only: false for records that `matches` would refuse.
+   * First look, at raw bytes only: `no` for records that `matches` would refuse, `yes` for those that it would take.
    * Moves the cursor's header position.
    */
+  peek(cursor: RecordCursor): Peek
+  /** As `peek`; false for `no`. */
   prefilter(cursor: RecordCursor): boolean
   matches(deadLetter: DeadLetter): boolean
   /** Records so far on which a `--where` could not be evaluated; these do not match, whichever twin it was. */
@@ -57,8 +59,15 @@ export async function compileFilters(spec: FilterSpec, deps: FilterDeps = {}): P
       groups.push({excludes, tests})
     }
   }
-  // Only groups that can tell something are asked on bytes.
-  const peeking = groups.filter(({excludes, tests}) => tests[excludes ? 'some' : 'every'](test => test.peek !== null))
+  const peek = (cursor: RecordCursor): Peek => {
+    let sure = true
+    for (const group of groups) {
+      const answer = peekGroup(group, cursor)
+      if (answer === 'no') return 'no'
+      if (answer === 'maybe') sure = false
+    }
+    return sure ? 'yes' : 'maybe'
+  }
   const passes = ({excludes, tests}: Group, deadLetter: DeadLetter): boolean => {
     failed = false
     if (tests.some(test => test.matches(deadLetter))) return !excludes
@@ -68,7 +77,8 @@ export async function compileFilters(spec: FilterSpec, deps: FilterDeps = {}): P
   }
   return {
     isEmpty: groups.length === 0,
-    prefilter: cursor => peeking.every(group => mayPass(group, cursor)),
+    peek,
+    prefilter: cursor => peek(cursor) !== 'no',
     matches: deadLetter => groups.every(group => passes(group, deadLetter)),
     get whereErrors() {
       return whereErrors
@@ -76,7 +86,13 @@ export async function compileFilters(spec: FilterSpec, deps: FilterDeps = {}): P
   }
 }
 
-function mayPass({excludes, tests}: Group, cursor: RecordCursor): boolean {
-  const peek = (test: FilterTest): Peek => test.peek?.(cursor) ?? 'maybe'
-  return excludes ? tests.every(test => peek(test) !== 'yes') : tests.some(test => peek(test) !== 'no')
+function peekGroup({excludes, tests}: Group, cursor: RecordCursor): Peek {
+  let unsure = false
+  for (const test of tests) {
+    const answer = test.peek === null ? 'maybe' : test.peek(cursor)
+    if (answer === 'yes') return excludes ? 'no' : 'yes'
+    if (answer === 'maybe') unsure = true
+  }
+  if (unsure) return 'maybe'
+  return excludes ? 'yes' : 'no'
 }
