@@ -5,7 +5,7 @@ import type {KafkaRecord} from '../kafka/record.ts'
 import {isFrameworkClass} from './frameworks.ts'
 import {normaliseMessage} from './normalise-message.ts'
 import {payloadTexts} from './payload-texts.ts'
-import {parseStackTrace} from './stack-trace.ts'
+import {parseFrame, parseStackTrace} from './stack-trace.ts'
 import type {TraceSection} from './stack-trace.ts'
 
 /** What makes two failures the same kind; null where the headers do not say. */
@@ -82,7 +82,8 @@ function firstLine(message: string): string {
 function applicationFrame(trace: readonly TraceSection[]): string | null {
   for (const {relation, lines} of trace.toReversed()) {
     if (relation === 'suppressed') continue
-    for (const {frame} of lines) {
+    for (const line of lines) {
+      const frame = parseFrame(line)
       if (frame !== null && !isFrameworkClass(frame.class)) return frame.method
     }
   }

@@ -39,13 +39,14 @@ export interface TraceSection {
   readonly relation: FoldedSection['relation']
   readonly class: string | null
   readonly message: string | null
-  readonly lines: readonly {readonly text: string; readonly frame: StackFrame | null; readonly common: number | null}[]
+  /** As they stand there, indentation included. */
+  readonly lines: readonly string[]
 }
 
-type OpenSection = {
-  relation: FoldedSection['relation']
-  heading: string[]
-  lines: {text: string; frame: StackFrame | null; common: number | null}[]
+interface OpenSection {
+  readonly relation: FoldedSection['relation']
+  readonly heading: string[]
+  readonly lines: string[]
 }
 
 /**
@@ -65,10 +66,9 @@ export function parseStackTrace(stack: string): TraceSection[] {
       continue
     }
     if (current === undefined) continue
-    const frame = parseFrame(line)
-    const common = parseCommon(line)
-    if (frame === null && common === null && current.lines.length === 0) current.heading.push(line)
-    else current.lines.push({text: line.trim(), frame, common})
+    // Until the first frame, lines belong to the message.
+    if (current.lines.length === 0 && framePath(line) === null && parseCommon(line) === null) current.heading.push(line)
+    else current.lines.push(line)
   }
   return sections.map(({relation, heading, lines}) => {
     const thrown = parseThrowable(heading[0] ?? '')
@@ -100,7 +100,10 @@ export function foldStackTrace(stack: string): FoldedStackTrace {
       if (hidden > 0) lines.push({kind: 'hidden', count: hidden})
       hidden = 0
     }
-    for (const {text, frame, common} of section.lines) {
+    for (const line of section.lines) {
+      const text = line.trim()
+      const frame = parseFrame(line)
+      const common = frame === null ? parseCommon(line) : null
       if (frame !== null) frames++
       if (frame !== null && isFrameworkClass(frame.class)) {
         hidden++
@@ -130,19 +133,28 @@ function headingOf(line: string, isFirst: boolean): {relation: FoldedSection['re
 
 const FRAME = /^\s+at ([^\s()]+)\(/
 
-function parseFrame(line: string): StackFrame | null {
-  // A frame is short; a longer line is somebody's message.
-  const found = line.length > 2000 ? null : FRAME.exec(line)
-  // A slash ends loader and module, except in front of the address of a hidden class.
-  const path = found?.[1]?.replace(/\/0x[0-9a-f]+/, '').replace(/^.*\//, '')
-  const dot = path?.lastIndexOf('.') ?? -1
-  if (path === undefined || dot <= 0) return null
+/** One line as a frame; null when it is none. */
+export function parseFrame(line: string): StackFrame | null {
+  const path = framePath(line)
+  if (path === null) return null
+  const dot = path.lastIndexOf('.')
   const className = stableName(path.slice(0, dot))
   return {class: className, method: `${className}.${stableName(path.slice(dot + 1))}`}
 }
 
+/** `CLASS.METHOD` of a frame line, as it stands there. */
+function framePath(line: string): string | null {
+  // A frame is short; a longer line is somebody's message.
+  const path = line.length > 2000 ? undefined : FRAME.exec(line)?.[1]
+  if (path === undefined) return null
+  // A slash ends loader and module, except in front of the address of a hidden class.
+  const plain = path.includes('/') ? path.replace(/\/0x[0-9a-f]+/, '').replace(/^.*\//, '') : path
+  return plain.lastIndexOf('.') > 0 ? plain : null
+}
+
 /** Numbers that the compiler or the virtual machine gives differ from build to build: lambdas, proxies, accessors. */
 function stableName(name: string): string {
+  if (!name.includes('$') && !name.includes('Generated')) return name
   return name
     .replace(/\$\$Lambda.*$/, '$$$$Lambda')
     .replace(/^(lambda\$.*)\$\d+$/, '$1')

@@ -46,14 +46,19 @@ export function lenientUtf8(value: Buffer): string {
 
 function decodeText(value: Buffer, warn: Warn): string {
   if (value.length > LARGE_HEADER_BYTES) warn('large_header')
-  if (!isUtf8(value)) warn('invalid_utf8')
-  for (const byte of value) {
-    if (byte < 0x20 && byte !== 0x09 && byte !== 0x0a) {
-      warn('control_chars')
-      break
-    }
+  const valid = isUtf8(value)
+  if (!valid) warn('invalid_utf8')
+  if (hasControlByte(value)) warn('control_chars')
+  return valid ? value.toString('utf8') : lenientUtf8(value)
+}
+
+/** C0 other than tab and newline; in UTF-8 such a byte is always the character itself. */
+function hasControlByte(value: Buffer): boolean {
+  for (let index = 0; index < value.length; index++) {
+    const byte = value[index] ?? 0
+    if (byte < 0x20 && byte !== 0x09 && byte !== 0x0a) return true
   }
-  return lenientUtf8(value)
+  return false
 }
 
 /** Topic name of a header; `illegal_topic` when Kafka could not have such a topic. */
