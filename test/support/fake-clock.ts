@@ -18,6 +18,11 @@ export class FakeClock implements Clock {
     this.#auto = options.auto ?? false
   }
 
+  /** How many wait now. */
+  get waiting(): number {
+    return this.#waiters.length
+  }
+
   now(): number {
     return this.#now
   }
