@@ -15,7 +15,9 @@ import {backoffMs, failureOf, mayBeSent, mayPass} from './retry.ts'
 /** v8: the broker's text, and which records it refused. Later ones say more only where topics have ids or transactions. */
 const MAX_VERSION = 8
 /** How long a leader may wait for its replicas, ms. */
-const ACKS_TIMEOUT_MS = 30_000
+const ACKS_TIMEOUT_MS = 15_000
+/** After so long without an answer the batch goes out again, over a new connection, ms. */
+const ANSWER_TIMEOUT_MS = 20_000
 
 export interface ProducerDeps {
   readonly transport: Transport
@@ -143,7 +145,7 @@ export class IdempotentProducer implements ProducerSession {
     const left = Math.max(1, Math.ceil(round.deadline - clock.monotonic()))
     const body = {transactionalId: null, acks: -1, timeoutMs: Math.min(left, ACKS_TIMEOUT_MS), topicData}
     try {
-      const options = {signal: round.signal, maxVersion: MAX_VERSION, timeoutMs: left}
+      const options = {signal: round.signal, maxVersion: MAX_VERSION, timeoutMs: Math.min(left, ANSWER_TIMEOUT_MS)}
       const answer = await transport.send(node, produceApi, body, options)
       const waiting = new Map(deliveries.map(delivery => [delivery.partition, delivery]))
       for (const {name, partitionResponses} of answer.body.responses) {
