@@ -1,6 +1,8 @@
 import {readFileSync} from 'node:fs'
+import {fileURLToPath} from 'node:url'
+import {openArchive} from '../../src/lib/kafka/archive/index.ts'
 import type {KafkaRecord} from '../../src/lib/kafka/record.ts'
-import {readArchiveLines} from './archive-lines.ts'
+import {recordsIn} from '../../src/lib/kafka/records/records-in.ts'
 
 /** What was true of a dead letter topic when its records were made. */
 export interface ExpectedTopic {
@@ -38,9 +40,18 @@ export const CONNECT_TOPICS = Object.keys(FILES) as ConnectTopic[]
 
 const DIRECTORY = new URL('../fixtures/connect/', import.meta.url)
 
-/** All records of one of these topics. */
-export function connectRecords(topic: ConnectTopic): KafkaRecord[] {
-  return readArchiveLines(new URL(FILES[topic], DIRECTORY))
+/** All records of one of these topics, by partition and offset, through the archive adapter. */
+export async function connectRecords(topic: ConnectTopic): Promise<KafkaRecord[]> {
+  await using archive = await openArchive(fileURLToPath(new URL(FILES[topic], DIRECTORY)))
+  const [description] = await archive.reader.topics([topic])
+  const partitions = description?.partitions.map(({partition}) => partition) ?? []
+  const ends = await archive.reader.offsets(partitions.map(partition => ({topic, partition, at: 'latest'})))
+  const ranges = partitions.map((partition, index) => ({topic, partition, from: 0n, to: ends[index]?.offset ?? 0n}))
+  const records: KafkaRecord[] = []
+  for await (const block of archive.reader.read({ranges, isolationLevel: 'read_committed', order: 'partition'})) {
+    for (const cursor of recordsIn(block)) records.push(cursor.toRecord(block.topic, block.partition))
+  }
+  return records
 }
 
 /** The counts that belong to them. */

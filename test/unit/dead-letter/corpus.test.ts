@@ -5,11 +5,15 @@ import type {GroupKey} from '../../../src/lib/dead-letter/group-keys.ts'
 import type {DeadLetter} from '../../../src/lib/dead-letter/model.ts'
 import {createStatistics} from '../../../src/lib/dead-letter/statistics.ts'
 import {hasConsistentOrigin, headerStripper, originalTimestamp} from '../../../src/lib/dialects/restore.ts'
+import type {KafkaRecord} from '../../../src/lib/kafka/record.ts'
 import {CONNECT_TOPICS, connectExpected, connectRecords} from '../../support/connect-fixtures.ts'
 import type {ConnectTopic} from '../../support/connect-fixtures.ts'
 
+const RECORDS = new Map<ConnectTopic, readonly KafkaRecord[]>()
+for (const topic of CONNECT_TOPICS) RECORDS.set(topic, await connectRecords(topic))
+
 function deadLetters(topic: ConnectTopic): DeadLetter[] {
-  return connectRecords(topic).map(record => createDeadLetter(record))
+  return (RECORDS.get(topic) ?? []).map(record => createDeadLetter(record))
 }
 
 /** Counts by one word, without the group of those that do not say. */

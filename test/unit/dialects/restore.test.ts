@@ -39,6 +39,23 @@ describe('headers', () => {
     expect(kept([...own, ...parked])).toEqual(own)
   })
 
+  test('[BR-30] keeps an empty header value empty, and decodes the failure beside it', () => {
+    const headers = [header('traceId', ''), ...parked]
+    expect(decodeFailure({...recordWith([]), headers}).stage).toBe('TASK_PUT')
+    expect(kept(headers)).toEqual([header('traceId', '')])
+  })
+
+  test('[BR-32] keeps a header that looks like base64 as the text it is', () => {
+    expect(kept([header('testHeader', 'SGVhZGVyVmFsdWU='), ...parked])).toEqual([
+      header('testHeader', 'SGVhZGVyVmFsdWU='),
+    ])
+  })
+
+  test('[BR-33] keeps every header that no failure added, wherever it stands', () => {
+    const own = [header('type', 'order.v2'), header('traceparent', '00-1'), header('__TypeId__', 'com.acme.Order')]
+    expect(kept([...own.slice(0, 1), ...parked.slice(0, 4), ...own.slice(1), ...parked.slice(4)])).toEqual(own)
+  })
+
   test('[BR-64] removes every header of the failure, unknown suffixes of the reserved prefix too', () => {
     expect(kept([...parked, header('__connect.errors.future', '1'), ...parked])).toEqual([])
   })

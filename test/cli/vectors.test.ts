@@ -1,0 +1,52 @@
+import {execFile} from 'node:child_process'
+import {mkdtemp, rm, writeFile} from 'node:fs/promises'
+import {tmpdir} from 'node:os'
+import {join} from 'node:path'
+import {fileURLToPath} from 'node:url'
+import {afterAll, beforeAll, expect, test} from 'vitest'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+let directory = ''
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'kdlq-vectors-'))
+})
+
+afterAll(async () => {
+  await rm(directory, {recursive: true, force: true})
+})
+
+/** Runs the vector runner as `npm run vectors --` does. */
+async function vectors(...args: string[]): Promise<{code: number; stdout: string; stderr: string}> {
+  const {promise, resolve} = Promise.withResolvers<{code: number; stdout: string; stderr: string}>()
+  execFile(process.execPath, ['scripts/vectors.ts', ...args], {cwd: root}, (error, stdout, stderr) => {
+    resolve({code: typeof error?.code === 'number' ? error.code : error === null ? 0 : 1, stdout, stderr})
+  })
+  return promise
+}
+
+test('counts the vectors that pass', async () => {
+  const {code, stdout} = await vectors('dialects', 'test/fixtures/dialects/connect.jsonl')
+  expect(stdout).toBe('26 passed, 0 failed\n')
+  expect(code).toBe(0)
+})
+
+test('prints each difference, goes on behind a vector that throws, and fails', async () => {
+  const file = join(directory, 'wrong.jsonl')
+  const lines = [
+    {id: 'X1', headers: [['__connect.errors.stage', 's:A']], expect: {dialect: 'connect', stage: 'B'}, keep: ['x']},
+    {id: 'X2', headers: [['a', 'unmarked']], expect: {dialect: 'none'}, keep: ['a']},
+    {id: 'X3', headers: [], expect: {dialect: 'none'}, keep: [], replay: {blocked: ['no_topic']}},
+  ]
+  await writeFile(file, lines.map(line => JSON.stringify(line)).join('\n'))
+  const {code, stdout} = await vectors('dialects', file)
+  expect(stdout).toContain('X1\n  expect.stage: want "B", got "A"\n  keep: want ["x"], got []\nX2\n  threw: ')
+  expect(stdout.endsWith('1 passed, 2 failed\n')).toBe(true)
+  expect(code).toBe(1)
+})
+
+test('says how it is used', async () => {
+  const {code, stderr} = await vectors('dialects')
+  expect(stderr).toContain('npm run vectors -- dialects FILE...')
+  expect(code).toBe(2)
+})
