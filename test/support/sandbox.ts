@@ -7,13 +7,19 @@ import type {ArchiveBytes, ArchiveRecord, SourceRecord} from '../../sandbox/arch
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
 export interface KdlqResult {
-  readonly code: number | null
   readonly stdout: string
   readonly stderr: string
 }
 
-/** Run the sources of kdlq as a process of its own, without a terminal, without this machine's configuration. */
-export async function kdlq(bootstrapServers: string, ...args: readonly string[]): Promise<KdlqResult> {
+/**
+ * Run the sources of kdlq as a process of its own, without a terminal, without this machine's configuration.
+ * @throws Error with its output when it exits with another code
+ */
+export async function kdlq(
+  bootstrapServers: string,
+  exitCode: number,
+  ...args: readonly string[]
+): Promise<KdlqResult> {
   const {promise, resolve, reject} = Promise.withResolvers<KdlqResult>()
   const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('KDLQ_') && name !== 'FORCE_COLOR')
   const child = spawn(`${root}/node_modules/.bin/node`, [`${root}/bin/dev.js`, ...args], {
@@ -35,7 +41,10 @@ export async function kdlq(bootstrapServers: string, ...args: readonly string[])
     stderr += text
   })
   child.once('error', reject)
-  child.once('close', code => resolve({code, stdout, stderr}))
+  child.once('close', code => {
+    if (code === exitCode) resolve({stdout, stderr})
+    else reject(new Error(`kdlq ${args.join(' ')} exited with ${code}, not ${exitCode}\n${stderr}\n${stdout}`))
+  })
   return promise
 }
 
