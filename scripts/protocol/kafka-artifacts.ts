@@ -42,7 +42,7 @@ export function readMessageDefinition(name: string): unknown {
 }
 
 /** Run KafkaFacts.java against the jar. @returns its standard output, by line */
-export function kafkaFacts(mode: 'errors' | 'vectors', input = ''): string[] {
+export function kafkaFacts(mode: 'errors' | 'client-configs' | 'vectors', input = ''): string[] {
   fetchArtifacts()
   const output = execFileSync(
     'java',

@@ -5,7 +5,7 @@
 import type {Socket} from 'node:net'
 import type {ConnectionOptions, ProtocolRequest} from 'kafkajs/src/network/connection.js'
 import type {Kafkajs} from './kafkajs-load.ts'
-import {ProtocolFormatError} from '../protocol/wire.ts'
+import {ForeignAnswerError, type Stage} from './transport-error.ts'
 
 const SASL_HANDSHAKE = 17
 const SASL_AUTHENTICATE = 36
@@ -13,9 +13,6 @@ const API_VERSIONS = 18
 
 /** No broker sends more in one answer; what claims more is not Kafka. */
 export const MAX_ANSWER_BYTES = 256 * 1024 * 1024
-
-/** How far a connection got: what it was doing last tells what a sudden close means. */
-export type Stage = 'socket' | 'versions' | 'sasl' | 'first-request' | 'ready'
 
 /** A connection as the transport sees it. */
 export interface GuardedConnection {
@@ -177,7 +174,7 @@ function guardedConnectionClass({Connection}: Kafkajs) {
         const buffer = this.chunks.length === 1 ? first : Buffer.concat(this.chunks, this.bytesBuffered)
         const size = buffer.readInt32BE(0)
         if (size < 4 || size > MAX_ANSWER_BYTES) {
-          this.closeHard(new ProtocolFormatError(describeForeign(buffer, size), 0))
+          this.closeHard(foreignAnswer(buffer, size))
           return
         }
         const end = size + 4
@@ -204,8 +201,9 @@ function guardedConnectionClass({Connection}: Kafkajs) {
   }
 }
 
-function describeForeign(buffer: Buffer, size: number): string {
-  if (buffer[0] === 0x15 && buffer[1] === 0x03) return 'a TLS alert came where an answer of kafka was expected'
-  if (buffer.subarray(0, 4).toString('latin1') === 'HTTP') return 'an HTTP server answered'
-  return `an answer of ${size} bytes was announced`
+function foreignAnswer(buffer: Buffer, size: number): ForeignAnswerError {
+  if (buffer[0] === 0x15 && buffer[1] === 0x03) return new ForeignAnswerError('tls', 'a TLS alert came')
+  if (buffer.subarray(0, 4).toString('latin1') === 'HTTP')
+    return new ForeignAnswerError('http', 'an HTTP server answered')
+  return new ForeignAnswerError('unknown', `an answer of ${size} bytes was announced`)
 }

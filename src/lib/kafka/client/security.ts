@@ -59,7 +59,11 @@ export interface TlsConfig {
   readonly key: KeyStore | null
   /** Whether the certificate's names must hold the host we asked for (RFC 2818). */
   readonly verifyHostname: boolean
+  /** Lowest and highest version spoken; null = Node's own choice. */
+  readonly versions: {readonly min: TlsVersion; readonly max: TlsVersion} | null
 }
+
+export type TlsVersion = 'TLSv1.2' | 'TLSv1.3'
 
 export type ScramMechanism = 'SCRAM-SHA-256' | 'SCRAM-SHA-512'
 
@@ -87,6 +91,20 @@ export interface ConnectionConfig extends SecurityConfig {
   readonly timeoutMs: number
   /** Limit for one request's answer after that, ms; a request can have its own. */
   readonly requestTimeoutMs: number
+}
+
+/** What a connection needs beside its security; timeouts in ms, defaults 5,000 and 30,000. */
+export interface ConnectionOptions {
+  readonly bootstrapServers: readonly BrokerAddress[]
+  readonly clientId: string
+  readonly timeoutMs?: number | undefined
+  readonly requestTimeoutMs?: number | undefined
+}
+
+/** Security and the rest as one configuration. */
+export function createConnectionConfig(security: SecurityConfig, options: ConnectionOptions): ConnectionConfig {
+  const {bootstrapServers, clientId, timeoutMs = 5000, requestTimeoutMs = 30_000} = options
+  return {tls: security.tls, sasl: security.sasl, bootstrapServers, clientId, timeoutMs, requestTimeoutMs}
 }
 
 /** `host:port` as a person writes it, IPv6 in brackets. */

@@ -40,9 +40,7 @@ class StoreError extends Error {}
  * @throws ConfigError for a wrong password, a store that is no PKCS12, an old cipher, or a store without certificates
  */
 export function certificatesOfPkcs12(store: Buffer, password: string, where: string): string[] {
-  if (store.length >= 4 && store.readUInt32BE(0) === 0xfeedfeed) {
-    throw new ConfigError(`${where} is a JKS store`, {hints: [jksHint(where)]})
-  }
+  refuseJks(store, where)
   let certificates: string[]
   try {
     certificates = readStore(store, password)
@@ -57,10 +55,16 @@ export function certificatesOfPkcs12(store: Buffer, password: string, where: str
   return certificates
 }
 
-/** The command that turns a JKS store into one that Node can read. */
-export function jksHint(path: string): string {
-  const target = `${path.replace(/\.jks$/, '')}.p12`
-  return `convert it: keytool -importkeystore -srckeystore ${path} -destkeystore ${target} -deststoretype PKCS12, then set the type to PKCS12`
+const JAVA_STORES = new Set([0xfeedfeed, 0xcececece])
+
+/** @throws ConfigError with the command that converts it, when the bytes are one of Java's own stores (JKS, JCEKS) */
+export function refuseJks(store: Buffer, where: string): void {
+  if (store.length < 4 || !JAVA_STORES.has(store.readUInt32BE(0))) return
+  const target = `${where.replace(/\.(jks|jceks)$/, '')}.p12`
+  const command = `keytool -importkeystore -srckeystore ${where} -destkeystore ${target} -deststoretype PKCS12`
+  throw new ConfigError(`${where} is a JKS store, which only Java can read`, {
+    hints: [`convert it: ${command}`, `then name ${target}`],
+  })
 }
 
 function readStore(store: Buffer, password: string): string[] {

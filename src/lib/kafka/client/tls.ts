@@ -5,7 +5,7 @@ import {checkServerIdentity, connect as connectTls, createSecureContext, type Se
 import {ConfigError} from '../../errors.ts'
 import type {KeyStore, Material, TlsConfig, TrustStore} from './security.ts'
 import type {ReadFile} from './sasl.ts'
-import {certificatesOfPkcs12} from './tls-pkcs12.ts'
+import {certificatesOfPkcs12, refuseJks} from './tls-pkcs12.ts'
 
 const KEEP_ALIVE_DELAY_MS = 60_000
 
@@ -40,8 +40,9 @@ export function openSocket(host: string, port: number, tls: TlsOptions | null, o
 export async function loadTls(config: TlsConfig, readFile: ReadFile): Promise<TlsOptions> {
   const ca = config.trust === null ? {} : {ca: await loadTrust(config.trust, readFile)}
   const key = config.key === null ? {} : await loadKey(config.key, readFile)
+  const versions = config.versions === null ? {} : {minVersion: config.versions.min, maxVersion: config.versions.max}
   try {
-    return {secureContext: createSecureContext({...ca, ...key}), verifyHostname: config.verifyHostname}
+    return {secureContext: createSecureContext({...ca, ...key, ...versions}), verifyHostname: config.verifyHostname}
   } catch (cause) {
     throw keyError(config.key, cause)
   }
@@ -50,6 +51,7 @@ export async function loadTls(config: TlsConfig, readFile: ReadFile): Promise<Tl
 async function loadTrust(trust: TrustStore, readFile: ReadFile): Promise<string[]> {
   const bytes = await load(trust.source, readFile, 'ssl.truststore')
   const where = nameOf(trust.source, 'ssl.truststore.certificates')
+  refuseJks(bytes, where)
   if (trust.type === 'PKCS12') return certificatesOfPkcs12(bytes, trust.password?.reveal() ?? '', where)
   const blocks = bytes.toString('utf8').match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g)
   // Node ignores a text without certificates and then trusts nobody.
@@ -85,6 +87,7 @@ interface KeyMaterial {
 
 async function loadKey(store: KeyStore, readFile: ReadFile): Promise<KeyMaterial> {
   const bytes = await load(store.source, readFile, 'ssl.keystore')
+  refuseJks(bytes, nameOf(store.source, 'ssl.keystore'))
   if (store.type === 'PKCS12') return {pfx: bytes, passphrase: store.password?.reveal() ?? ''}
   const cert = bytes.toString('utf8')
   const key = store.key === null ? cert : (await load(store.key, readFile, 'ssl.keystore.key')).toString('utf8')

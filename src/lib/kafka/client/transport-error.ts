@@ -1,6 +1,19 @@
 /** Why a broker could not be talked to, told from what the socket, TLS, SASL and kafkajs left behind. */
 import {EXIT, KdlqError, type ErrorContext, type ExitCode} from '../../errors.ts'
-import type {Stage} from './guards.ts'
+import {ProtocolFormatError} from '../protocol/wire.ts'
+
+/** How far a connection got: what it was doing last tells what a sudden close means. */
+export type Stage = 'socket' | 'versions' | 'sasl' | 'first-request' | 'ready'
+
+/** The other side does not speak Kafka's protocol: the length of an answer cannot be one. */
+export class ForeignAnswerError extends ProtocolFormatError {
+  readonly speaks: 'tls' | 'http' | 'unknown'
+
+  constructor(speaks: 'tls' | 'http' | 'unknown', message: string) {
+    super(message, 0)
+    this.speaks = speaks
+  }
+}
 
 export type TransportErrorKind = 'refused' | 'dns' | 'timeout' | 'tls' | 'auth' | 'closed' | 'config' | 'unsupported'
 
@@ -57,8 +70,10 @@ export interface FailureScene {
 
 /** kafkajs' and Node's errors to ours; a KdlqError stays what it is. Classes are told by name and code, not by text. */
 export function toTransportError(error: unknown, scene: FailureScene): KdlqError {
-  if (error instanceof KdlqError) return error
   const cause = scene.socketError ?? error
+  const foreign = [error, cause].find(each => each instanceof ForeignAnswerError)
+  if (foreign !== undefined && scene.stage !== 'ready') return notKafka(foreign, scene.address)
+  if (error instanceof KdlqError) return error
   if (cause instanceof KdlqError) return cause
   const code = textOf(cause, 'code') ?? textOf(error, 'code')
   return (
@@ -66,6 +81,18 @@ export function toTransportError(error: unknown, scene: FailureScene): KdlqError
     (code === null ? null : socketCode(code, cause, scene)) ??
     closedOrLate(error, cause, scene)
   )
+}
+
+const TLS_HINT = 'the listener probably wants TLS: security.protocol=SSL or SASL_SSL'
+
+function notKafka(cause: ForeignAnswerError, address: string): TransportError {
+  if (cause.speaks === 'tls')
+    return new TransportError('tls', address, `${address} answered with TLS`, {hint: TLS_HINT, cause})
+  const what = cause.speaks === 'http' ? ': an HTTP server answered' : ''
+  return new TransportError('config', address, `${address} does not speak kafka's protocol${what}`, {
+    hint: 'check host and port of the bootstrap server',
+    cause,
+  })
 }
 
 function saslError(error: unknown, scene: FailureScene): TransportError | null {
@@ -171,10 +198,7 @@ function closedOrLate(error: unknown, cause: unknown, scene: FailureScene): Tran
   const closed = (message: string, hint?: string): TransportError =>
     new TransportError('closed', address, message, {hint, cause, context: {stage}})
   if (stage === 'versions' && !tls) {
-    return closed(
-      `${address} closed the connection at the first request`,
-      'the listener probably wants TLS: security.protocol=SSL or SASL_SSL',
-    )
+    return closed(`${address} closed the connection at the first request`, TLS_HINT)
   }
   if (stage === 'first-request' && saslMechanism === null) {
     const hint = 'the listener probably wants SASL: security.protocol=SASL_SSL or SASL_PLAINTEXT'
