@@ -1,5 +1,6 @@
 import type {Clock} from '../clock.ts'
 import type {DeadLetter, PartitionScan} from '../dead-letter/model.ts'
+import {scanRecords} from '../dead-letter/scan-records.ts'
 import {isLegalTopicName} from '../kafka/record.ts'
 import type {Cluster} from '../kafka/ports.ts'
 import type {CompressionType} from '../kafka/records/types.ts'
@@ -18,10 +19,9 @@ import {OutgoingFactory} from './outgoing.ts'
 import type {Outgoing} from './outgoing.ts'
 import {PLAN_VERSION} from './plan.ts'
 import type {PlanRange, ReplayPlan} from './plan.ts'
+import {rangeKey, toPlanRange} from './plan-selection.ts'
 import {PlanTotals} from './plan-totals.ts'
 import {singleBatchBytes} from './record-size.ts'
-import {SelectedReader} from './selected.ts'
-import type {SelectedRange} from './selected.ts'
 import {selectTail} from './tail.ts'
 import {resolveDestination, targetTopic} from './target.ts'
 import type {Destination, TargetFacts, TargetRule} from './target.ts'
@@ -103,36 +103,29 @@ class Planner {
 
   async plan(options: {readonly signal?: AbortSignal | undefined}): Promise<PlannedReplay> {
     const {selection, readRate} = this.#input
-    const {isolationLevel, tail} = selection
-    // `--limit 0` means all, as in the commands that list.
-    const limit = selection.limit === 0 ? null : selection.limit
+    const {source} = this.#deps
     const filters = await compileFilters(selection.filters)
-    const ranges = selection.ranges.map(toSelectedRange)
-    const request = {ranges, isolationLevel, filters, order: 'partition', readRate} as const
-    const include = tail === null ? null : await selectTail(this.#deps.source.reader, request, tail, options)
-    const reader = new SelectedReader({...request, include})
-    const selected = ranges.map(() => 0)
-    let cut: {range: number; to: bigint} | null = null
-    reading: for await (const block of reader.blocks(this.#deps.source.reader, options)) {
-      for (const {letter} of block.records) {
-        await this.#see(letter, options)
-        selected[block.range] = (selected[block.range] ?? 0) + 1
+    const read = {...options, readRate}
+    const {tail} = selection
+    const include = tail === null ? null : await selectTail(source, selection, filters, tail, read)
+    const scan = scanRecords(source, {...selection, tail: null}, filters, read)
+    const selected = new Map<string, number>()
+    let last: {readonly range: string; readonly offset: bigint} | null = null
+    for await (const scanned of scan) {
+      const range = rangeKey(scanned.block)
+      for (const match of scanned.matches()) {
+        if (include !== null && !include.has(match.topic, match.partition, match.cursor.offset)) continue
+        last = {range, offset: match.cursor.offset}
+        await this.#see(match.deadLetter(), options)
+        selected.set(range, (selected.get(range) ?? 0) + 1)
         if (this.#totals.selected % PROGRESS_EVERY === 0) this.#deps.onProgress?.(this.#totals.selected)
-        if (limit === null || this.#totals.selected < limit) continue
-        cut = {range: block.range, to: letter.record.offset + 1n}
-        break reading
       }
     }
-    const planRanges = selection.ranges.map((range, index) => toPlanRange(range, selected[index] ?? 0))
+    const ranges = selection.ranges.map(range => toPlanRange(range, selected.get(rangeKey(range)) ?? 0))
+    const full = selection.limit !== null && this.#totals.selected >= selection.limit
     return {
-      plan: this.#toPlan(cut === null ? planRanges : cutRanges(planRanges, cut), include),
-      scanned:
-        cut === null
-          ? reader.scanned()
-          : reader
-              .scanned()
-              .slice(0, cut.range + 1)
-              .map(asAsked),
+      plan: this.#toPlan(full && last !== null ? cutRanges(ranges, last) : ranges, include),
+      scanned: scan.scanned(),
     }
   }
 
@@ -267,36 +260,13 @@ export function readTopics(
   return new Set(same ? ranges.map(({topic}) => topic) : [])
 }
 
-function toSelectedRange(range: FrozenSelection['ranges'][number]): SelectedRange {
-  return {...range, to: range.to ?? range.from}
-}
-
-function toPlanRange(range: FrozenSelection['ranges'][number], selected: number): PlanRange {
-  return {
-    topic: range.topic,
-    topicId: range.topicId,
-    partition: range.partition,
-    from: String(range.from),
-    to: String(range.to ?? range.from),
-    fromTime: range.fromTimeMs === null ? null : String(range.fromTimeMs),
-    toTime: range.toTimeMs === null ? null : String(range.toTimeMs),
-    selected,
-  }
-}
-
 /** End the ranges where the limit was reached, so that the plan means exactly these records. */
 function cutRanges(
   ranges: readonly PlanRange[],
-  cut: {readonly range: number; readonly to: bigint},
+  last: {readonly range: string; readonly offset: bigint},
 ): readonly PlanRange[] {
+  const index = ranges.findIndex(range => rangeKey(range) === last.range)
   return ranges
-    .slice(0, cut.range + 1)
-    .map((range, index) => (index === cut.range ? {...range, to: String(cut.to)} : range))
-}
-
-/** A scan that a limit ended is as complete as it was asked to be. */
-function asAsked(scan: PartitionScan): PartitionScan {
-  if (scan.reason !== 'stopped') return scan
-  const {reason: _, ...rest} = scan
-  return {...rest, complete: true}
+    .slice(0, index + 1)
+    .map(range => (rangeKey(range) === last.range ? {...range, to: String(last.offset + 1n)} : range))
 }

@@ -1,4 +1,6 @@
 import type {Clock} from '../clock.ts'
+import {scanRecords} from '../dead-letter/scan-records.ts'
+import type {MatchedRecord, RecordScan} from '../dead-letter/scan-records.ts'
 import {KafkaError, RecordError, isKdlqError} from '../errors.ts'
 import type {KdlqError} from '../errors.ts'
 import type {Cluster, ProducerOptions} from '../kafka/ports.ts'
@@ -11,13 +13,12 @@ import {OffsetSet} from './offset-set.ts'
 import {OutgoingFactory} from './outgoing.ts'
 import type {Outgoing} from './outgoing.ts'
 import type {ReplayPlan} from './plan.ts'
+import {toFrozenSelection} from './plan-selection.ts'
 import {readTopics} from './plan-replay.ts'
 import {orAbort} from './race.ts'
 import {singleBatchBytes} from './record-size.ts'
 import type {ReplayOutcome, StopReason} from './result.ts'
 import {RunState} from './run-state.ts'
-import {SelectedReader} from './selected.ts'
-import type {Selected} from './selected.ts'
 import {resolveDestination, targetTopic} from './target.ts'
 import type {TargetFacts} from './target.ts'
 import {Throttle} from './throttle.ts'
@@ -106,6 +107,7 @@ class Run {
   readonly #factory: OutgoingFactory
   readonly #facts: ReadonlyMap<string, TargetFacts>
   readonly #tally: CheckTally
+  readonly #include: OffsetSet | null
   readonly #exclude: OffsetSet
   readonly #readTopics: ReadonlySet<string>
   #chunk = new Chunk()
@@ -125,6 +127,7 @@ class Run {
     this.#factory = new OutgoingFactory({headers: plan.headers, timestamp: plan.timestamp, run: input.run})
     this.#facts = new Map(plan.target.topics.map(facts => [facts.topic, facts]))
     this.#tally = new CheckTally(parseCheckDecisions(plan.allow, plan.skip))
+    this.#include = plan.source.include === null ? null : OffsetSet.from(plan.source.include)
     this.#exclude = OffsetSet.from(plan.source.exclude)
     this.#readTopics = readTopics(deps, plan.source.ranges)
   }
@@ -137,27 +140,17 @@ class Run {
     const signal = AbortSignal.any([outer, inner.signal])
     const timer = new AbortController()
     const timeUp = this.#stopAfter(maxDurationMs, inner, timer.signal)
-    const {ranges, include, isolationLevel} = plan.source
-    const reader = new SelectedReader({
-      ranges: ranges.map(range => ({
-        topic: range.topic,
-        partition: range.partition,
-        from: BigInt(range.from),
-        to: BigInt(range.to),
-        fromTimeMs: range.fromTime === null ? null : BigInt(range.fromTime),
-        toTimeMs: range.toTime === null ? null : BigInt(range.toTime),
-      })),
-      isolationLevel,
-      filters: await compileFilters(plan.source.filters),
-      include: include === null ? null : OffsetSet.from(include),
-      order: 'arrival',
-      readRate: this.#input.readRate,
-    })
+    const scan = scanRecords(
+      this.#deps.source,
+      toFrozenSelection(plan.source),
+      await compileFilters(plan.source.filters),
+      {signal, order: 'arrival', readRate: this.#input.readRate},
+    )
     let stop: StopReason | null = null
     let error: unknown = null
     try {
-      if (plan.counts.toReplay > 0) await this.#write(reader, signal)
-      else await this.#skipAll(reader, signal)
+      if (plan.counts.toReplay > 0) await this.#write(scan, signal)
+      else await this.#skipAll(scan)
     } catch (caught) {
       stop = reasonOf(caught, outer)
       error = caught instanceof Stop ? caught.cause : caught
@@ -165,16 +158,18 @@ class Run {
       timer.abort()
       await timeUp
     }
-    return {result: this.#result(reader, stop, clock.monotonic() - started), error}
+    return {result: this.#result(scan, stop, clock.monotonic() - started), error}
   }
 
-  async #write(reader: SelectedReader, signal: AbortSignal): Promise<void> {
+  async #write(scan: RecordScan, signal: AbortSignal): Promise<void> {
     const {target, openWriter = openIdempotent} = this.#deps
     const {plan, deliveryTimeoutMs} = this.#input
     const writer = await openWriter(target, {compression: plan.compression, transactionalId: null, deliveryTimeoutMs})
     try {
-      for await (const {records} of reader.blocks(this.#deps.source.reader, {signal})) {
-        for (const selected of records) await this.#take(selected, writer, signal)
+      for await (const scanned of scan) {
+        for (const match of scanned.matches()) {
+          if (this.#isIncluded(match)) await this.#take(match, writer, signal)
+        }
       }
       await this.#flush(writer, signal)
       await this.#settle(signal)
@@ -185,14 +180,19 @@ class Run {
   }
 
   /** A plan whose every record is left out: count them, open no producer. */
-  async #skipAll(reader: SelectedReader, signal: AbortSignal): Promise<void> {
-    for await (const {records} of reader.blocks(this.#deps.source.reader, {signal})) {
-      for (const _ of records) this.#state.skip()
+  async #skipAll(scan: RecordScan): Promise<void> {
+    for await (const scanned of scan) {
+      for (const match of scanned.matches()) if (this.#isIncluded(match)) this.#state.skip()
     }
   }
 
+  #isIncluded({topic, partition, cursor}: MatchedRecord): boolean {
+    return this.#include === null || this.#include.has(topic, partition, cursor.offset)
+  }
+
   /** One dead letter: out, or into the chunk. Waits only while the chunk is empty. */
-  async #take({cursor, letter}: Selected, writer: ChunkWriter, signal: AbortSignal): Promise<void> {
+  async #take(match: MatchedRecord, writer: ChunkWriter, signal: AbortSignal): Promise<void> {
+    const letter = match.deadLetter()
     const {record, failure} = letter
     const {plan} = this.#input
     if (this.#exclude.has(record.topic, record.partition, record.offset)) {
@@ -239,7 +239,7 @@ class Run {
     }
     await this.#tokens(outgoing, writer, signal)
     const timestamp = outgoing.timestamp ?? BigInt(this.#deps.clock.now())
-    this.#chunk.add(destination, entry, cursor, outgoing, timestamp)
+    this.#chunk.add(destination, entry, match.cursor, outgoing, timestamp)
   }
 
   /** Tokens for one record. When there are none the chunk goes out first: nothing waits inside a chunk. */
@@ -342,7 +342,7 @@ class Run {
     this.#deps.onProgress?.({done: selected, total: this.#input.plan.counts.selected, replayed, failed})
   }
 
-  #result(reader: SelectedReader, stop: StopReason | null, durationMs: number): ReplayOutcome['result'] {
+  #result(scan: RecordScan, stop: StopReason | null, durationMs: number): ReplayOutcome['result'] {
     const {plan, run} = this.#input
     const missing = Math.max(0, plan.counts.selected - this.#state.counts().selected)
     if (stop === null) this.#state.gone(missing)
@@ -363,7 +363,7 @@ class Run {
         recordsPerSecond: durationMs > 0 ? Math.round((replayed / durationMs) * 1e6) / 1e3 : 0,
       },
       stopped: stop === null ? null : {reason: stop, remaining: missing, settled: this.#settled},
-      scanned: reader.scanned(),
+      scanned: scan.scanned(),
       durationMs: Math.round(durationMs),
     }
   }

@@ -1,7 +1,9 @@
-import type {ClusterReader} from '../kafka/ports.ts'
+import {scanRecords} from '../dead-letter/scan-records.ts'
+import type {ScanOptions} from '../dead-letter/scan-records.ts'
+import type {Cluster} from '../kafka/ports.ts'
+import type {CompiledFilters} from '../select/compile.ts'
+import type {FrozenSelection} from '../select/selection.ts'
 import {OffsetSet} from './offset-set.ts'
-import {SelectedReader} from './selected.ts'
-import type {SelectedRequest} from './selected.ts'
 
 interface Entry {
   readonly timestamp: bigint
@@ -11,22 +13,21 @@ interface Entry {
 }
 
 /**
- * The last `count` dead letters of a request over all partitions, by timestamp, topic, partition, offset. Keeps at most
- * twice as many addresses in memory.
+ * The last `count` dead letters of a selection over all partitions, by timestamp, topic, partition, offset. Keeps at
+ * most twice as many addresses in memory.
  * @throws the signal's reason
  */
 export async function selectTail(
-  reader: ClusterReader,
-  request: Omit<SelectedRequest, 'include'>,
+  cluster: Cluster,
+  selection: FrozenSelection,
+  filters: CompiledFilters,
   count: number,
-  options: {readonly signal?: AbortSignal | undefined} = {},
+  options: Pick<ScanOptions, 'signal' | 'readRate'> = {},
 ): Promise<OffsetSet> {
   let kept: Entry[] = []
-  const selected = new SelectedReader({...request, include: null})
-  for await (const {records} of selected.blocks(reader, options)) {
-    for (const {letter} of records) {
-      const {topic, partition, offset, timestamp} = letter.record
-      kept.push({timestamp: timestamp ?? -1n, topic, partition, offset})
+  for await (const scanned of scanRecords(cluster, {...selection, tail: null}, filters, options)) {
+    for (const {topic, partition, cursor} of scanned.matches()) {
+      kept.push({timestamp: cursor.timestamp, topic, partition, offset: cursor.offset})
       if (kept.length >= 2 * count + 1000) kept = lastOf(kept, count)
     }
   }
