@@ -67,7 +67,7 @@ function secret(settings: Settings, key: string): Secret | null {
   return value === null ? null : new Secret(value)
 }
 
-function tlsVersions(settings: Settings): TlsConfig['versions'] {
+function tlsVersions(settings: Settings): {readonly min: TlsVersion; readonly max: TlsVersion} | null {
   const key = 'ssl.enabled.protocols'
   const text = settings.get(key)
   if (text === null) return null

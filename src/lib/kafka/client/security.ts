@@ -59,8 +59,8 @@ export interface TlsConfig {
   readonly key: KeyStore | null
   /** Whether the certificate's names must hold the host we asked for (RFC 2818). */
   readonly verifyHostname: boolean
-  /** Lowest and highest version spoken; null = Node's own choice. */
-  readonly versions: {readonly min: TlsVersion; readonly max: TlsVersion} | null
+  /** Lowest and highest version spoken; absent or null = Node's own choice. */
+  readonly versions?: {readonly min: TlsVersion; readonly max: TlsVersion} | null
 }
 
 export type TlsVersion = 'TLSv1.2' | 'TLSv1.3'

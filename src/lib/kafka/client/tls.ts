@@ -40,7 +40,8 @@ export function openSocket(host: string, port: number, tls: TlsOptions | null, o
 export async function loadTls(config: TlsConfig, readFile: ReadFile): Promise<TlsOptions> {
   const ca = config.trust === null ? {} : {ca: await loadTrust(config.trust, readFile)}
   const key = config.key === null ? {} : await loadKey(config.key, readFile)
-  const versions = config.versions === null ? {} : {minVersion: config.versions.min, maxVersion: config.versions.max}
+  const {versions: wanted = null} = config
+  const versions = wanted === null ? {} : {minVersion: wanted.min, maxVersion: wanted.max}
   try {
     return {secureContext: createSecureContext({...ca, ...key, ...versions}), verifyHostname: config.verifyHostname}
   } catch (cause) {
