@@ -30,6 +30,8 @@ export interface JavaHelper extends AsyncDisposable {
   deleteTopic(topic: string): Promise<void>
   /** Records below `before` are deleted. */
   deleteRecords(topic: string, partition: number, before: string): Promise<void>
+  /** Committed offsets of a group; empty when it has none. */
+  committedOffsets(group: string): Promise<(RecordPlace & {readonly topic: string})[]>
   commitOffset(group: string, topic: string, partition: number, offset: string): Promise<void>
   /** @param config producer properties, such as `compression.type`, `linger.ms` */
   produce(records: readonly SourceRecord[], config?: Readonly<Record<string, string>>): Promise<RecordPlace[]>
@@ -99,6 +101,8 @@ export function startJavaHelper(libs: KafkaLibs, bootstrapServers: string): Java
     async deleteRecords(topic, partition, before) {
       await call('deleteRecords', {topic, partition, before})
     },
+    committedOffsets: async group =>
+      (await call('committedOffsets', {group})) as (RecordPlace & {readonly topic: string})[],
     async commitOffset(group, topic, partition, offset) {
       await call('commitOffset', {group, topic, partition, offset})
     },

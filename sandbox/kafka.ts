@@ -73,6 +73,10 @@ export async function startKafka(options: KafkaOptions): Promise<Kafka> {
   const all = async (work: (broker: KafkaBroker) => Promise<void>): Promise<void> => {
     await Promise.all(brokers.map(work))
   }
+  // A broker says goodbye to its controller and would wait for one that has gone: the first broker ends last.
+  const stopAll = async (): Promise<void> => {
+    for (const broker of brokers.toReversed()) await broker.stop()
+  }
   const startAll = async (): Promise<void> => {
     await all(broker => broker.start())
     // Each broker answers for itself first; a cluster is up when each knows the others.
@@ -96,10 +100,10 @@ export async function startKafka(options: KafkaOptions): Promise<Kafka> {
       return brokers.map(broker => broker.pid)
     },
     logFile: first.logFile,
-    stop: () => all(broker => broker.stop()),
+    stop: stopAll,
     kill: () => all(broker => broker.kill()),
     async restart() {
-      await all(broker => broker.stop())
+      await stopAll()
       await startAll()
     },
     suspend() {
@@ -111,7 +115,7 @@ export async function startKafka(options: KafkaOptions): Promise<Kafka> {
     release() {
       for (const broker of brokers) broker.release()
     },
-    [Symbol.asyncDispose]: () => all(broker => broker.stop()),
+    [Symbol.asyncDispose]: stopAll,
   }
 }
 

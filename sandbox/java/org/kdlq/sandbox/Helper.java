@@ -87,6 +87,8 @@ public final class Helper {
         return deleteRecords(command);
       case "commitOffset":
         return commitOffset(command);
+      case "committedOffsets":
+        return committedOffsets(command);
       case "produce":
         return produce(command);
       case "transactions":
@@ -130,6 +132,14 @@ public final class Helper {
     OffsetAndMetadata offset = new OffsetAndMetadata(command.get("offset").asLong());
     admin().alterConsumerGroupOffsets(command.get("group").asText(), Map.of(partition, offset)).all().get();
     return ArchiveLine.JSON.nullNode();
+  }
+
+  private JsonNode committedOffsets(JsonNode command) throws Exception {
+    ArrayNode result = ArchiveLine.JSON.createArrayNode();
+    admin().listConsumerGroupOffsets(command.get("group").asText()).partitionsToOffsetAndMetadata().get()
+        .forEach((partition, offset) -> result.addObject().put("topic", partition.topic())
+            .put("partition", partition.partition()).put("offset", Long.toString(offset.offset())));
+    return result;
   }
 
   private KafkaProducer<byte[], byte[]> producer(JsonNode config, String transactionalId) {
