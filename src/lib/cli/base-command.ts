@@ -8,6 +8,7 @@ import type {RenderContext} from '../render/view.ts'
 import {applyFlagDefaults} from './config/flag-defaults.ts'
 import {effectiveSettings, loadConfiguration} from './config/load.ts'
 import type {Configuration, EffectiveSettings} from './config/settings.ts'
+import {type ErrorJson, errorJson, toKdlqError} from './error-report.ts'
 import {commonFlags, OUTPUT_FORMATS, type OutputFormat} from './flags.ts'
 import {decorationOf, type Io} from './io.ts'
 import {Progress} from './progress.ts'
@@ -139,6 +140,12 @@ export abstract class BaseCommand<Result> extends Command {
     if (this.runtime.report.quiet) return
     await this.io.stdout.flush()
     await this.io.stderr.write(`${createPaint(colour)('faint', `next: ${sanitize(command)}`)}\n`)
+  }
+
+  /** An error as data for a JSON document that has begun; main then says nothing more about it. */
+  protected tellInDocument(error: unknown): ErrorJson {
+    this.runtime.report.told = true
+    return errorJson(toKdlqError(error))
   }
 
   /** Exit code of a run that ends without an error but with a bad answer (3). */

@@ -11,19 +11,25 @@ export function bytesToJson(bytes: Buffer | null): BytesJson {
   return isUtf8(bytes) ? bytes.toString('utf8') : {base64: bytes.toString('base64')}
 }
 
+/** True for bytes that a person can read as text: valid UTF-8 without a zero byte. */
+export function isReadable(bytes: Buffer): boolean {
+  return isUtf8(bytes) && !bytes.includes(0)
+}
+
 /** Text of bytes as a person may see them on one line, told apart: `null`, `""`, `"null"`, `0x00ff`, plain text. */
 export function bytesToText(bytes: Buffer | null, maxLength = 200): string {
   if (bytes === null) return 'null'
   if (bytes.length === 0) return '""'
   // Four bytes a character at most: what lies behind cannot be shown anyway.
   const shown = bytes.length > maxLength * 4 ? wholeCharacters(bytes.subarray(0, maxLength * 4)) : bytes
-  if (!isUtf8(shown) || !isUtf8(bytes.subarray(0, 1 << 16).length === bytes.length ? bytes : shown)) {
+  if (!isReadable(shown)) {
     const hex = bytes.subarray(0, Math.ceil(maxLength / 2)).toString('hex')
     return `0x${hex}${bytes.length * 2 > maxLength ? '…' : ''}`
   }
   const text = sanitize(shown.toString('utf8'))
-  const cut = shown.length < bytes.length || text.length > maxLength ? cutToWidth(`${text}…`, maxLength) : text
-  return /^(null|"|0x)/.test(text) && (text === 'null' || !text.startsWith('null')) ? JSON.stringify(cut) : cut
+  const isCut = shown.length < bytes.length || text.length > maxLength
+  const line = isCut ? cutToWidth(`${text}…`, maxLength) : text
+  return text === 'null' || text.startsWith('"') || text.startsWith('0x') ? JSON.stringify(line) : line
 }
 
 /** All of the bytes on one line, nothing cut; for pipes. */

@@ -1,8 +1,7 @@
-import {isUtf8} from 'node:buffer'
 import type {DeadLetter} from '../dead-letter/model.ts'
 import type {RecordCoordinates} from '../dialects/model.ts'
 import type {KafkaRecord} from '../kafka/record.ts'
-import {bytesToText, hexDump} from './bytes.ts'
+import {bytesToText, hexDump, isReadable} from './bytes.ts'
 import {formatCoordinates} from './dead-letter-view.ts'
 import {formatBytes} from './numbers.ts'
 import type {Tone} from './paint.ts'
@@ -13,7 +12,8 @@ import type {RenderContext} from './view.ts'
 
 /** The record at the origin, beside the dead letter. */
 export type OriginComparison =
-  | {readonly state: 'same' | 'differs'; readonly differences: readonly string[]}
+  | {readonly state: 'same'}
+  | {readonly state: 'differs'; readonly differences: readonly string[]}
   /** No longer there, never there, or not readable; `reason` says which. */
   | {readonly state: 'gone' | 'unknown'; readonly reason: string}
 
@@ -102,8 +102,9 @@ function* originLines(
   line: (label: string, value: string, tone?: Tone) => string,
 ): Generator<string> {
   if (origin.state === 'same') yield line('at origin', 'the same key and value are still there', 'good')
-  else if (origin.state === 'differs')
+  else if (origin.state === 'differs') {
     yield line('at origin', `the record there differs: ${origin.differences.join(', ')}`, 'warn')
+  } else yield line('at origin', `${origin.state}: ${origin.reason}`, 'warn')
 }
 
 function* headerLines(record: KafkaRecord, {paint, width}: RenderContext): Generator<string> {
@@ -120,7 +121,7 @@ function* payloadLines(title: string, bytes: Buffer | null, hex: boolean, {paint
   const tombstone = title === 'Value' && bytes === null ? ' (tombstone)' : ''
   yield `\n${paint('heading', title)} ${paint('faint', `${size}${tombstone}`)}\n`
   if (bytes === null) return
-  if (hex || !isUtf8(bytes)) {
+  if (hex || !isReadable(bytes)) {
     yield* hexDump(hex ? bytes : bytes.subarray(0, MAX_VALUE_BYTES))
     if (!hex && bytes.length > MAX_VALUE_BYTES)
       yield `${paint('faint', `... ${formatBytes(bytes.length - MAX_VALUE_BYTES)} more; --hex shows all`)}\n`

@@ -1,0 +1,165 @@
+import {Flags} from '@oclif/core'
+import {outputFormat} from '../lib/cli/base-command.ts'
+import {connectionFlags, documentFlags, filterFlags, selectionFlags, sourceArgs} from '../lib/cli/flags.ts'
+import {compareWithOrigin} from '../lib/cli/origin.ts'
+import {RecordCommand} from '../lib/cli/record-command.ts'
+import type {Request} from '../lib/cli/select.ts'
+import type {DeadLetter} from '../lib/dead-letter/model.ts'
+import {PartialFailureError, UsageError} from '../lib/errors.ts'
+import type {Cluster} from '../lib/kafka/ports.ts'
+import {formatAddress} from '../lib/kafka/record.ts'
+import {type DeadLetterJson, deadLetterToJson, decodePlain} from '../lib/render/dead-letter-json.ts'
+import {envelope, jsonText} from '../lib/render/json.ts'
+import {type OriginComparison, renderDetail} from '../lib/render/record-detail.ts'
+import {sanitizeBlock} from '../lib/render/sanitize.ts'
+import {parseSource} from '../lib/select/source.ts'
+
+/** Always a list, also for one address. */
+export interface ShowResult {
+  readonly records: readonly (DeadLetterJson & {readonly originRecord?: OriginComparison})[]
+}
+
+interface Shown {
+  readonly deadLetter: DeadLetter
+  readonly origin: OriginComparison | null
+}
+
+export default class Show extends RecordCommand<ShowResult> {
+  static override summary = 'Show one dead letter in full.'
+  static override description = `Prints the failure, the stack trace with its root cause first, all headers in order, key and value. Give addresses (topic:partition:offset), or a source and filters: then the newest match is shown.
+
+--raw prints nothing but the bytes of the value. --origin reads the record at the origin, if it still exists, and says whether key and value are the same.
+
+Exit codes: 0 done; 3 there is no record at an address; 2, 4, 5 wrong use, not allowed, not reachable.`
+  static override examples = [
+    {
+      description: 'One dead letter.',
+      command: '<%= config.bin %> <%= command.id %> orders-dlq:0:42 --bootstrap-server localhost:9092',
+    },
+    {
+      description: 'The newest one of a stage, from an archive.',
+      command: '<%= config.bin %> <%= command.id %> example:orders-dlq --stage TASK_PUT',
+    },
+    {
+      description: 'Only the bytes of its value.',
+      command: '<%= config.bin %> <%= command.id %> orders-dlq:0:42 --archive example:orders-dlq --raw',
+    },
+  ]
+  static override args = {...sourceArgs}
+  static override flags = {
+    ...selectionFlags,
+    ...filterFlags,
+    ...connectionFlags,
+    ...documentFlags,
+    archive: Flags.string({
+      helpGroup: 'selection',
+      helpValue: 'FILE',
+      summary: 'Archive (path or example:NAME) in which the addresses lie.',
+    }),
+    raw: Flags.boolean({
+      helpGroup: 'output',
+      exclusive: ['hex', 'output', 'json'],
+      summary: 'Only the bytes of the value, as they are.',
+    }),
+    hex: Flags.boolean({helpGroup: 'output', summary: 'Key and value as a hex dump.'}),
+    'full-stack': Flags.boolean({helpGroup: 'output', summary: 'The stack trace as it is, nothing folded.'}),
+    origin: Flags.boolean({helpGroup: 'output', summary: 'Compare with the record at the origin.', exclusive: ['raw']}),
+  }
+
+  async run(): Promise<ShowResult> {
+    const {args, flags} = await this.parse(Show)
+    const format = outputFormat(flags)
+    if (format === 'csv' || format === 'markdown')
+      throw new UsageError(`show has no ${format} output`, {hints: ['use table, json or jsonl']})
+    const request = this.inArchive(await this.newestOnly(args.source, flags), flags.archive)
+    if (await this.printedExamples(request)) return {records: []}
+    await using cluster = await this.open(request, flags)
+    const shown: Shown[] = []
+    const scan = await this.scan(cluster, await this.freeze(cluster, request), flags)
+    for await (const deadLetter of scan)
+      shown.push({deadLetter, origin: flags.origin ? await this.compare(cluster, deadLetter) : null})
+    const found = new Set(shown.map(({deadLetter}) => deadLetter.address))
+    const missing = request.selection.sources.flatMap(source =>
+      source.kind === 'address' && !found.has(formatAddress(source.address)) ? [formatAddress(source.address)] : [],
+    )
+    const result = {records: shown.map(toJson)}
+    if (format === 'json')
+      await this.print(envelope(this.commandName, {result, ...this.failureOf(missing)}, this.io.stdout.isTTY))
+    else if (format === 'jsonl')
+      for (const record of result.records) await this.print(`${jsonText(record, this.io.stdout.isTTY)}\n`)
+    else if (flags.raw) await this.printRaw(shown)
+    else await this.printDetails(shown, flags)
+    await this.checkScan(scan.scanned())
+    if (missing.length > 0) throw this.notFound(missing)
+    if (shown.length === 0) await this.say('nothing matches')
+    return result
+  }
+
+  /** Without an address in it, a source means its newest match. */
+  private async newestOnly(
+    sources: readonly string[],
+    flags: Parameters<RecordCommand<ShowResult>['request']>[1],
+  ): Promise<Request> {
+    const request = await this.request(sources, flags)
+    const {selection} = request
+    const isNamed = selection.sources.every(({kind}) => kind === 'address')
+    if (isNamed || selection.limit !== null || selection.tail !== null) return request
+    return {...request, selection: {...selection, tail: 1}}
+  }
+
+  private inArchive(request: Request, archive: string | undefined): Request {
+    if (archive === undefined) return request
+    const source = parseSource(
+      archive.includes('/') || archive.includes(':') || archive === '-' ? archive : `./${archive}`,
+      {exists: () => true},
+    )
+    if (source.kind !== 'archive' && source.kind !== 'example' && source.kind !== 'stdin') {
+      throw new UsageError(`--archive does not take '${archive}'`, {hints: ['give a path, example:NAME or -']})
+    }
+    if (request.archives.length > 0) throw new UsageError('with --archive, give addresses or topics of that archive')
+    return {...request, archives: [source]}
+  }
+
+  private async compare(cluster: Cluster, deadLetter: DeadLetter): Promise<OriginComparison> {
+    return compareWithOrigin(cluster, deadLetter, {clock: this.clock, signal: this.signal})
+  }
+
+  private async printRaw(shown: readonly Shown[]): Promise<void> {
+    const [only] = shown
+    if (shown.length > 1) throw new UsageError(`--raw needs one record, these are ${shown.length}`)
+    const value = only?.deadLetter.record.value ?? null
+    if (only !== undefined && value === null) await this.warnUser('the value is null (a tombstone): nothing is printed')
+    if (value !== null) await this.print(this.io.stdout.isTTY ? `${sanitizeBlock(value.toString('utf8'))}\n` : value)
+  }
+
+  private async printDetails(
+    shown: readonly Shown[],
+    flags: {readonly 'full-stack': boolean; readonly hex: boolean},
+  ): Promise<void> {
+    const context = this.renderContext()
+    for (const [index, {deadLetter, origin}] of shown.entries()) {
+      if (index > 0) await this.print('\n')
+      await this.printAll(renderDetail(deadLetter, {fullStack: flags['full-stack'], hex: flags.hex, origin}, context))
+    }
+    const [first] = shown
+    if (first !== undefined) await this.suggestNext(`kdlq replay ${first.deadLetter.address} --dry-run`)
+  }
+
+  private failureOf(missing: readonly string[]): {readonly error?: unknown} {
+    return missing.length === 0 ? {} : {error: this.tellInDocument(this.notFound(missing))}
+  }
+
+  private notFound(missing: readonly string[]): PartialFailureError {
+    return new PartialFailureError(`no such record: ${missing.join(', ')}`, {
+      code: 'E_RECORD_NOT_FOUND',
+      hints: [
+        'it may have been deleted by retention, or be part of an aborted transaction (--isolation-level read_uncommitted)',
+      ],
+      context: {addresses: missing},
+    })
+  }
+}
+
+function toJson({deadLetter, origin}: Shown): ShowResult['records'][number] {
+  return {...deadLetterToJson(deadLetter, decodePlain(deadLetter)), ...(origin === null ? {} : {originRecord: origin})}
+}

@@ -1,0 +1,173 @@
+import {readFile} from 'node:fs/promises'
+import type {DeadLetter, PartitionScan} from '../dead-letter/model.ts'
+import {freezeSelection} from '../dead-letter/freeze.ts'
+import {type DeadLetterScan, scanDeadLetters} from '../dead-letter/scan.ts'
+import {isScanIncomplete} from '../dead-letter/scan-tally.ts'
+import {DIALECTS} from '../dialects/registry.ts'
+import {EXIT, IoError} from '../errors.ts'
+import type {Cluster, CommittedOffset} from '../kafka/ports.ts'
+import {formatCount, plural} from '../render/numbers.ts'
+import {compileFilters} from '../select/compile.ts'
+import type {FrozenSelection} from '../select/selection.ts'
+import {type ArchiveSource, formatSource} from '../select/source.ts'
+import {BaseCommand} from './base-command.ts'
+import {readBaseline} from './baseline.ts'
+import {type ConnectionFlags, connectionConfig, readRateOf} from './connection.ts'
+import {errorCode} from './guards.ts'
+import {joinClusters} from './joined-cluster.ts'
+import {type Request, type SelectionFlags, toRequest} from './select.ts'
+
+/** Values of the flags that every command over records has. */
+export type RecordFlags = ConnectionFlags &
+  SelectionFlags & {readonly profile?: string | undefined} & Readonly<Record<string, unknown>>
+
+export interface ScanExtras {
+  /** Text of the progress line. */
+  readonly label?: string
+}
+
+/** Base of commands that read records of topics or archives. */
+export abstract class RecordCommand<Result> extends BaseCommand<Result> {
+  #badLines = 0
+
+  /** Sources and flags as a request; says which zone was taken for times without one. */
+  protected async request(sources: readonly string[], flags: RecordFlags): Promise<Request> {
+    const request = toRequest(sources, flags, {now: this.clock.now()})
+    if (request.assumedZone !== null) await this.say(`times without a zone are read as ${request.assumedZone}`)
+    return request
+  }
+
+  /** The cluster or archive of a request. Dispose it. @throws UnreachableError, AuthError, IoError, UsageError */
+  protected async open(request: Pick<Request, 'archives' | 'skipBadLines'>, flags: RecordFlags): Promise<Cluster> {
+    if (request.archives.length === 0) return this.connect(flags)
+    const opened: Cluster[] = []
+    try {
+      for (const source of request.archives) opened.push(await this.#openArchive(source, request.skipBadLines))
+      const [only] = opened
+      return only !== undefined && opened.length === 1 ? only : await joinClusters(opened, {signal: this.signal})
+    } catch (error) {
+      for (const cluster of opened) await cluster.close()
+      throw error
+    }
+  }
+
+  /** The cluster that flags, environment and profile name. Dispose it. */
+  protected async connect(flags: ConnectionFlags & {readonly profile?: string | undefined}): Promise<Cluster> {
+    const settings = await this.settings(flags.profile)
+    const config = await connectionConfig(flags, settings, {env: this.io.env, command: this.commandName})
+    const {connectCluster} = await import('../kafka/client/index.ts')
+    return connectCluster(config, {signal: this.signal, clock: this.clock, clientVersion: this.config.version})
+  }
+
+  async #openArchive(source: ArchiveSource, skipBadLines: boolean): Promise<Cluster> {
+    const {openArchive} = await import('../kafka/archive/index.ts')
+    const options = {
+      skipBadLines,
+      signal: this.signal,
+      onBadLine: (): void => {
+        this.#badLines += 1
+      },
+    }
+    if (source.kind === 'stdin') return openArchive(this.io.stdin, {...options, name: '-'})
+    if (source.kind === 'archive') return openArchive(source.path, {...options, name: source.path})
+    const {resolveExample} = await import('../kafka/archive/examples.ts')
+    return openArchive(await resolveExample(this.runtime.packageRoot, source.name), {
+      ...options,
+      name: `example:${source.name}`,
+    })
+  }
+
+  /** Positions become offsets, the end is where it is now. */
+  protected async freeze(cluster: Cluster, request: Request): Promise<FrozenSelection> {
+    return freezeSelection(
+      cluster,
+      request.selection,
+      {clock: this.clock, readBaseline: readBaselineFile},
+      {signal: this.signal},
+    )
+  }
+
+  /** The matching dead letters of a frozen selection, with progress on a terminal. */
+  protected async scan(
+    cluster: Cluster,
+    frozen: FrozenSelection,
+    flags: RecordFlags,
+    {label = 'reading'}: ScanExtras = {},
+  ): Promise<DeadLetterScan> {
+    const settings = await this.settings(flags.profile)
+    const filters = await compileFilters(frozen.filters)
+    const progress = this.progress()
+    const scan = scanDeadLetters(cluster, frozen, filters, {
+      signal: this.signal,
+      readRate: readRateOf(flags, settings),
+      onProgress: ({records, bytes}) => void progress.update({label, done: records, bytes}),
+    })
+    return {scanned: () => scan.scanned(), [Symbol.asyncIterator]: () => this.#watched(scan, frozen, progress)}
+  }
+
+  async *#watched(
+    scan: DeadLetterScan,
+    frozen: FrozenSelection,
+    progress: AsyncDisposable,
+  ): AsyncGenerator<DeadLetter> {
+    await using _ = progress
+    const isByTime = frozen.ranges.some(({fromTimeMs, toTimeMs}) => fromTimeMs !== null || toTimeMs !== null)
+    let warned = !isByTime
+    for await (const deadLetter of scan) {
+      if (!warned && DIALECTS.some(({id, keepsTimestamp}) => keepsTimestamp && id === deadLetter.failure.dialect)) {
+        warned = true
+        await this.warnUser(
+          'these dead letters keep the time of their source record: the bounds are not the time of the failure',
+        )
+      }
+      yield deadLetter
+    }
+  }
+
+  /** Says how many records matched, and what `checkScan` says. */
+  protected async closeScan(scanned: readonly PartitionScan[], matched: number): Promise<void> {
+    const records = scanned.reduce((sum, scan) => sum + scan.records, 0)
+    await this.say(`${formatCount(matched)} of ${plural(records, 'record')} match`)
+    await this.checkScan(scanned)
+  }
+
+  /** Says what a scan could not read, and sets exit code 3 for it. */
+  protected async checkScan(scanned: readonly PartitionScan[]): Promise<void> {
+    const whereErrors = scanned.reduce((sum, scan) => sum + (scan.whereErrors ?? 0), 0)
+    if (whereErrors > 0) {
+      await this.warnUser(
+        `--where could not be evaluated on ${plural(whereErrors, 'record')}, which count as not matched`,
+      )
+    }
+    for (const scan of scanned.filter(isScanIncomplete)) {
+      await this.warnUser(`${scan.topic}:${scan.partition} was not read to its end: ${scan.reason ?? 'unknown reason'}`)
+      this.setExitCode(EXIT.BAD_ANSWER)
+    }
+    if (this.#badLines === 0) return
+    await this.warnUser(`${plural(this.#badLines, 'broken line')} left out`)
+    this.setExitCode(EXIT.BAD_ANSWER)
+  }
+
+  /** ` --archive FILE` for a next command on the same archive; empty for a cluster. */
+  protected archiveHint({archives}: Request): string {
+    const [source] = archives
+    return source === undefined || source.kind === 'stdin' ? '' : ` --archive ${formatSource(source)}`
+  }
+
+  /** `example:` alone lists what ships in the package. @returns true when the list was printed */
+  protected async printedExamples(request: Request): Promise<boolean> {
+    if (!request.archives.some(source => source.kind === 'example' && source.name === '')) return false
+    const {listExamples} = await import('../kafka/archive/examples.ts')
+    for (const {name} of await listExamples(this.runtime.packageRoot)) await this.print(`example:${name}\n`)
+    return true
+  }
+}
+
+async function readBaselineFile(path: string): Promise<readonly CommittedOffset[]> {
+  try {
+    return readBaseline(await readFile(path, 'utf8'), path)
+  } catch (error) {
+    if (errorCode(error) === null || !(error instanceof Error) || 'exitCode' in error) throw error
+    throw new IoError(`the baseline ${path} cannot be read`, {cause: error, context: {path}})
+  }
+}

@@ -1,0 +1,220 @@
+import {Flags} from '@oclif/core'
+import {UsageError} from '../errors.ts'
+import type {CompressionType} from '../kafka/records/types.ts'
+import type {PlanInput} from '../replay/plan-replay.ts'
+import type {RunInput} from '../replay/run-replay.ts'
+import {parseByteRate, parseCount, parseDuration, parseRate, ratePerSecond, type RecordRate} from '../select/values.ts'
+
+const COMPRESSIONS = ['none', 'gzip', 'snappy', 'lz4', 'zstd'] as const satisfies readonly CompressionType[]
+
+const rateFlag = Flags.custom<RecordRate>({
+  parse: async (text, _, {name}) => parseRate(text, `--${name}`),
+  helpValue: 'N/s',
+})
+const byteRateFlag = Flags.custom<number | null>({
+  parse: async (text, _, {name}) => parseByteRate(text, `--${name}`),
+  helpValue: 'BYTES/s',
+})
+const durationFlag = Flags.custom<number>({
+  parse: async (text, _, {name}) => parseDuration(text, `--${name}`),
+  helpValue: 'DURATION',
+})
+const maxFailedFlag = Flags.custom<MaxFailed>({
+  parse: async (text, _, {name}) => parseMaxFailed(text, `--${name}`),
+  helpValue: 'N|N%',
+})
+
+/** `--max-failed`: a number of records, or a share of what the plan sends. */
+export type MaxFailed = {readonly records: number} | {readonly percent: number}
+
+/** @throws UsageError naming the flag */
+export function parseMaxFailed(text: string, flag: string): MaxFailed {
+  if (!text.endsWith('%')) return {records: parseCount(text, flag)}
+  return {percent: parseCount(text.slice(0, -1), flag, 100)}
+}
+
+const repeatable = {multiple: true, multipleNonGreedy: true} as const
+
+/** Flags that say what a plan does; a plan file has them in it. */
+export const planFlags = {
+  'target-topic': Flags.string({
+    helpGroup: 'target',
+    helpValue: 'TOPIC',
+    summary: 'Send to this topic; {origin.topic} stands for the origin. Default: the origin topic.',
+  }),
+  'partition-rule': Flags.option({
+    options: ['origin', 'key'] as const,
+    helpGroup: 'target',
+    summary: "Partition of the origin (default), or by key as Kafka's Java producer.",
+  })(),
+  'partition-fallback': Flags.option({
+    options: ['key'] as const,
+    helpGroup: 'target',
+    summary: 'Let the key decide where the target lacks the origin partition; default: refuse.',
+  })(),
+  timestamp: Flags.option({
+    options: ['original', 'now'] as const,
+    helpGroup: 'record',
+    summary: 'Keep the time of the original record (default), or use the time of sending.',
+  })(),
+  'keep-header': Flags.string({
+    ...repeatable,
+    helpGroup: 'record',
+    helpValue: 'NAME',
+    summary: 'Keep a header that would be stripped; * stands for anything.',
+  }),
+  'drop-header': Flags.string({
+    ...repeatable,
+    helpGroup: 'record',
+    helpValue: 'NAME',
+    summary: 'Remove a header that would be kept; * stands for anything.',
+  }),
+  'set-header': Flags.string({
+    ...repeatable,
+    helpGroup: 'record',
+    helpValue: 'NAME=VALUE',
+    summary: 'Set a header, in place of what the record has under this name.',
+  }),
+  'no-provenance': Flags.boolean({
+    helpGroup: 'record',
+    summary: 'Do not add the header kdlq.replay: the record equals its original.',
+  }),
+  rate: rateFlag({
+    helpGroup: 'pace',
+    summary: 'Records a second (500/s), minute (30/m) or hour, or none; default 500/s.',
+  }),
+  'bytes-rate': byteRateFlag({helpGroup: 'pace', summary: 'Bytes a second, such as 5MiB/s; default no bound.'}),
+  compression: Flags.option({
+    options: COMPRESSIONS,
+    helpGroup: 'target',
+    summary: 'Codec of the batches that are written; default lz4.',
+  })(),
+  allow: Flags.string({
+    ...repeatable,
+    helpGroup: 'writing',
+    helpValue: 'CHECK',
+    summary: 'Send the records on which this check refuses.',
+  }),
+  skip: Flags.string({
+    ...repeatable,
+    helpGroup: 'writing',
+    helpValue: 'CHECK',
+    summary: 'Leave out the records on which this check finds something.',
+  }),
+}
+
+/** Flags that say how a plan is executed. */
+export const runFlags = {
+  plan: Flags.string({
+    helpGroup: 'writing',
+    helpValue: 'FILE',
+    summary: 'Execute exactly this plan; refused on another cluster and for recreated topics.',
+  }),
+  'plan-out': Flags.string({
+    helpGroup: 'writing',
+    helpValue: 'FILE',
+    exclusive: ['plan'],
+    summary: 'Save the plan, for --plan.',
+  }),
+  'max-failed': maxFailedFlag({
+    helpGroup: 'pace',
+    exclusive: ['errors-tolerance'],
+    summary: 'Stop when more records (or more than N% of the plan) failed; default never.',
+  }),
+  'errors-tolerance': Flags.option({
+    options: ['all', 'none'] as const,
+    helpGroup: 'pace',
+    summary: 'Go on behind a failed record (all, default) or stop at the first one (none).',
+  })(),
+  'max-duration': durationFlag({helpGroup: 'pace', summary: 'Stop after this time; exit 3 when something is left.'}),
+  'fail-if-empty': Flags.boolean({helpGroup: 'writing', summary: 'Exit 3 when nothing was selected.'}),
+  'to-archive': Flags.string({
+    helpGroup: 'target',
+    helpValue: 'DIR',
+    exclusive: ['target-bootstrap-server', 'target-profile', 'target-command-config'],
+    summary: 'Write to an archive instead of a cluster.',
+  }),
+  'target-bootstrap-server': Flags.string({
+    helpGroup: 'target',
+    helpValue: 'HOST:PORT[,..]',
+    summary: 'Write to another cluster than the one that is read.',
+  }),
+  'target-profile': Flags.string({
+    helpGroup: 'target',
+    helpValue: 'NAME',
+    summary: 'As --target-bootstrap-server, by profile.',
+  }),
+  'target-command-config': Flags.string({
+    helpGroup: 'target',
+    helpValue: 'FILE',
+    summary: 'Java client .properties file for the target cluster.',
+  }),
+}
+
+/** Values of `planFlags`. */
+export interface PlanFlags {
+  readonly 'target-topic'?: string | undefined
+  readonly 'partition-rule'?: 'origin' | 'key' | undefined
+  readonly 'partition-fallback'?: 'key' | undefined
+  readonly timestamp?: 'original' | 'now' | undefined
+  readonly 'keep-header'?: readonly string[] | undefined
+  readonly 'drop-header'?: readonly string[] | undefined
+  readonly 'set-header'?: readonly string[] | undefined
+  readonly 'no-provenance'?: boolean | undefined
+  readonly rate?: RecordRate | undefined
+  readonly 'bytes-rate'?: number | null | undefined
+  readonly compression?: CompressionType | undefined
+  readonly allow?: readonly string[] | undefined
+  readonly skip?: readonly string[] | undefined
+}
+
+const DEFAULT_RATE: RecordRate = {records: 500, per: 's'}
+
+/**
+ * What a plan does, from flags.
+ * @param stripHeaders header names that the configuration removes
+ * @throws UsageError for a header without a value
+ */
+export function toPlanPolicy(flags: PlanFlags, stripHeaders: readonly string[]): Omit<PlanInput, 'selection'> {
+  return {
+    target: {
+      topic: flags['target-topic'] ?? '{origin.topic}',
+      partitionRule: flags['partition-rule'] ?? 'origin',
+      partitionFallback: flags['partition-fallback'] ?? null,
+    },
+    headers: {
+      strip: true,
+      keep: flags['keep-header'] ?? [],
+      drop: [...stripHeaders, ...(flags['drop-header'] ?? [])],
+      set: (flags['set-header'] ?? []).map(parseHeader),
+      provenance: flags['no-provenance'] !== true,
+    },
+    timestamp: flags.timestamp ?? 'original',
+    rate: ratePerSecond(flags.rate === undefined ? DEFAULT_RATE : flags.rate),
+    bytesRate: flags['bytes-rate'] ?? null,
+    compression: flags.compression ?? 'lz4',
+    allow: flags.allow ?? [],
+    skip: flags.skip ?? [],
+  }
+}
+
+function parseHeader(text: string): {name: string; value: string} {
+  const at = text.indexOf('=')
+  if (at < 0) {
+    throw new UsageError(`invalid value ${JSON.stringify(text)} for --set-header: give NAME=VALUE`, {
+      hints: [`for an empty value: --set-header ${text}=`],
+    })
+  }
+  return {name: text.slice(0, at), value: text.slice(at + 1)}
+}
+
+/** How many records may fail; null = any number. */
+export function toMaxFailed(
+  flags: {readonly 'max-failed'?: MaxFailed | undefined; readonly 'errors-tolerance'?: 'all' | 'none' | undefined},
+  toReplay: number,
+): RunInput['maxFailed'] {
+  if (flags['errors-tolerance'] === 'none') return 0
+  const limit = flags['max-failed']
+  if (limit === undefined) return null
+  return 'records' in limit ? limit.records : Math.floor((toReplay * limit.percent) / 100)
+}

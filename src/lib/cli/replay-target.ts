@@ -1,0 +1,55 @@
+import {RefusedError} from '../errors.ts'
+import type {Cluster} from '../kafka/ports.ts'
+import type {ReplayPlan} from '../replay/plan.ts'
+import {createGlob} from '../select/glob.ts'
+import type {ArchiveSource} from '../select/source.ts'
+
+/**
+ * Hold a plan's targets against the patterns of a profile: `topic` or `clusterId/topic`.
+ * @param patterns empty = every target is allowed
+ * @throws RefusedError naming the first target that none of them allows
+ */
+export function assertAllowedTargets(
+  {targets, target}: Pick<ReplayPlan, 'targets' | 'target'>,
+  patterns: readonly string[],
+  profile: string | null,
+): void {
+  if (patterns.length === 0 || target.kind === 'archive') return
+  const globs = patterns.map(pattern => {
+    const slash = pattern.indexOf('/')
+    return slash < 0
+      ? {cluster: null, topic: createGlob(pattern)}
+      : {cluster: createGlob(pattern.slice(0, slash)), topic: createGlob(pattern.slice(slash + 1))}
+  })
+  const isAllowed = (topic: string): boolean =>
+    globs.some(glob => glob.topic.matches(topic) && glob.cluster?.matches(target.clusterId ?? '') !== false)
+  const forbidden = targets.find(({topic}) => !isAllowed(topic))
+  if (forbidden === undefined) return
+  throw new RefusedError(
+    `target topic ${forbidden.topic} is not among allowedTargets of ${profile === null ? 'the configuration' : `profile ${profile}`}`,
+    {
+      code: 'E_TARGET_NOT_ALLOWED',
+      hints: [`allowed: ${patterns.join(', ')}`],
+      context: {topic: forbidden.topic},
+    },
+  )
+}
+
+/** Archives that a plan was made from; empty when it was a cluster. */
+export function archivesOf({source}: ReplayPlan): readonly ArchiveSource[] {
+  if (source.kind !== 'archive') return []
+  return source.name.split(', ').map((name): ArchiveSource => {
+    if (name === '-') return {kind: 'stdin'}
+    return name.startsWith('example:')
+      ? {kind: 'example', name: name.slice('example:'.length)}
+      : {kind: 'archive', path: name}
+  })
+}
+
+/** True when both are the same cluster, so that one connection does. */
+export function isSameCluster(left: Cluster, right: Cluster): boolean {
+  return (
+    left === right ||
+    (left.description.clusterId !== null && left.description.clusterId === right.description.clusterId)
+  )
+}

@@ -1,0 +1,134 @@
+import type {CheckResult, ReplayPlan} from '../replay/plan.ts'
+import type {ReplayCounts, ReplayResult} from '../replay/result.ts'
+import {formatBytes, formatCount, plural} from './numbers.ts'
+import type {Tone} from './paint.ts'
+import {sanitize} from './sanitize.ts'
+import {renderTable} from './table.ts'
+import {formatDuration} from './time.ts'
+import type {Column, RenderContext, View} from './view.ts'
+
+type Target = ReplayPlan['targets'][number]
+
+/** One line of a plan by target partition: the rows of csv and markdown too. */
+export const planTargetView: View<Target> = {
+  list: 'targets',
+  toJson: target => target,
+  columns: [
+    {name: 'topic', header: 'TARGET TOPIC', text: ({topic}) => topic, tone: () => 'name'},
+    {name: 'partition', header: 'PARTITION', align: 'right', text: ({partition}) => `${partition}`},
+    {
+      name: 'records',
+      header: 'RECORDS',
+      align: 'right',
+      text: ({count}) => `${count}`,
+      display: ({count}) => formatCount(count),
+    },
+    {
+      name: 'bytes',
+      header: 'SIZE',
+      align: 'right',
+      text: ({bytes}) => `${bytes}`,
+      display: ({bytes}) => formatBytes(bytes),
+    },
+  ],
+  defaultColumns: ['topic', 'partition', 'records', 'bytes'],
+  wideColumns: ['topic', 'partition', 'records', 'bytes'],
+}
+
+const LEVEL_TONES: Readonly<Record<CheckResult['level'], Tone>> = {
+  ok: 'good',
+  warn: 'warn',
+  refuse: 'bad',
+  allowed: 'warn',
+  skipped: 'warn',
+  'left-out': 'warn',
+  unknown: 'warn',
+}
+
+const checkColumns: readonly Column<CheckResult>[] = [
+  {name: 'check', header: 'CHECK', text: ({id}) => id},
+  {name: 'result', header: 'RESULT', text: ({level}) => level, tone: ({level}) => LEVEL_TONES[level]},
+  {name: 'records', header: 'RECORDS', align: 'right', text: ({count}) => formatCount(count)},
+  {name: 'detail', header: 'DETAIL', text: checkDetail, minWidth: 30},
+]
+
+/** A plan for a person, in lines; ends with a line break. */
+export async function* renderReplayPlan(plan: ReplayPlan, context: RenderContext): AsyncGenerator<string> {
+  const {counts, target, sample} = plan
+  const {paint} = context
+  const line = (label: string, text: string): string => `${paint('faint', label.padEnd(8))} ${sanitize(text)}\n`
+  yield line('source', sourceText(plan))
+  yield line('target', `${targetText(plan)} on ${clusterText(target)}`)
+  yield line('records', recordsText(plan))
+  if (plan.targets.length > 0) {
+    yield '\n'
+    yield* renderTable(plan.targets, planTargetView.columns, context)
+  }
+  const told = plan.checks.filter(({level}) => level !== 'ok')
+  if (told.length > 0) {
+    yield '\n'
+    yield* renderTable(told, checkColumns, context)
+  }
+  yield '\n'
+  if (sample !== null) {
+    yield line('headers', `of ${sample.address} (to ${sample.target})`)
+    yield line('  before', namesText(sample.before))
+    yield line('  after', namesText(sample.after))
+  }
+  if (counts.toReplay === 0) return
+  yield line('time', plan.timestamp === 'original' ? 'of the original record' : 'of sending')
+  yield line('pace', paceText(plan))
+  yield line('again', 'no ledger is kept: running this again sends the same records again')
+}
+
+/** What a run did, in a line. */
+export function replaySummary({counts, durationMs, stopped, metrics}: ReplayResult): string {
+  const parts = [`${formatCount(counts.replayed)} replayed`]
+  const others: readonly (keyof ReplayCounts)[] = ['skipped', 'failed', 'unknown', 'gone']
+  for (const name of others) if (counts[name] > 0) parts.push(`${formatCount(counts[name])} ${name}`)
+  if (stopped !== null) parts.push(`${formatCount(stopped.remaining)} not reached`)
+  const rate = durationMs < 1000 ? '' : ` (${formatCount(Math.round(metrics.recordsPerSecond))}/s)`
+  return `${parts.join(', ')} in ${formatDuration(durationMs)}${rate}`
+}
+
+function sourceText({source}: ReplayPlan): string {
+  const topics = Map.groupBy(source.ranges, ({topic}) => topic)
+  const names = [...topics].map(([topic, ranges]) => `${topic} (${plural(ranges.length, 'partition')})`)
+  return `${names.length === 0 ? 'nothing' : names.join(', ')} on ${clusterText(source)}`
+}
+
+function targetText({target}: ReplayPlan): string {
+  const topic = target.topic === '{origin.topic}' ? 'origin topic' : target.topic
+  const partition = target.partitionRule === 'key' ? 'partition by key' : 'origin partition'
+  const fallback = target.partitionFallback === null ? '' : ', else by key'
+  return `${topic}, ${partition}${fallback}`
+}
+
+function clusterText({kind, name, clusterId}: ReplayPlan['source'] | ReplayPlan['target']): string {
+  return kind === 'archive' ? `archive ${name}` : `${name}${clusterId === null ? '' : ` (cluster ${clusterId})`}`
+}
+
+function recordsText({counts}: ReplayPlan): string {
+  const parts = [`${formatCount(counts.selected)} selected`, `${formatCount(counts.toReplay)} to replay`]
+  if (counts.skipped > 0) parts.push(`${formatCount(counts.skipped)} left out`)
+  if (counts.refused > 0) parts.push(`${formatCount(counts.refused)} refused`)
+  return parts.join(', ')
+}
+
+function paceText({rate, bytesRate}: ReplayPlan): string {
+  const records = rate === null ? null : rate >= 1 ? `${rate} records/s` : `${Math.round(rate * 3600)} records/h`
+  const bytes = bytesRate === null ? null : `${formatBytes(bytesRate)}/s`
+  const bounds = [records, bytes].filter(bound => bound !== null)
+  return bounds.length === 0 ? 'as fast as the target takes it' : `at most ${bounds.join(' and ')}`
+}
+
+function checkDetail({detail, addresses, count}: CheckResult): string {
+  const [first] = addresses
+  if (first === undefined) return detail
+  return `${detail} (${first}${count > 1 ? ' and others' : ''})`
+}
+
+/** Header names in order, repeats joined where they stand together. */
+function namesText(names: readonly string[]): string {
+  return names.length === 0 ? 'none' : names.map(name => (name === '' ? '""' : name)).join(', ')
+}

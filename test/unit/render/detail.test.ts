@@ -1,0 +1,154 @@
+import {describe, expect, test} from 'vitest'
+import {createDeadLetter} from '../../../src/lib/dead-letter/dead-letter.ts'
+import type {KafkaRecord} from '../../../src/lib/kafka/record.ts'
+import {deadLetterToJson, decodePlain} from '../../../src/lib/render/dead-letter-json.ts'
+import {createPaint} from '../../../src/lib/render/paint.ts'
+import {type DetailOptions, renderDetail} from '../../../src/lib/render/record-detail.ts'
+import {renderFoldedStack} from '../../../src/lib/render/stack.ts'
+
+const context = {width: null, unicode: true, paint: createPaint(0), nowMs: 1_764_500_000_000, forTerminal: false}
+
+function letter(overrides: Partial<KafkaRecord> = {}) {
+  const header = (name: string, value: string | null) => ({
+    name: Buffer.from(name),
+    value: value === null ? null : Buffer.from(value),
+  })
+  return createDeadLetter({
+    topic: 'orders-dlq',
+    partition: 0,
+    offset: 42n,
+    timestamp: 1_764_500_000_123n,
+    timestampType: 'CreateTime',
+    key: Buffer.from('k-17'),
+    value: Buffer.from([0, 0, 0, 0, 0xff]),
+    headers: [
+      header('trace', 'abc'),
+      header('trace', null),
+      header('__connect.errors.topic', 'orders'),
+      header('__connect.errors.partition', '3'),
+      header('__connect.errors.offset', '1007'),
+      header('__connect.errors.connector.name', 'orders-es'),
+      header('__connect.errors.task.id', '0'),
+      header('__connect.errors.stage', 'VALUE_CONVERTER'),
+      header('__connect.errors.class.name', 'org.apache.kafka.connect.json.JsonConverter'),
+      header('__connect.errors.exception.class.name', 'org.apache.kafka.connect.errors.DataException'),
+      header('__connect.errors.exception.message', 'no\u001b[31m schema'),
+    ],
+    ...overrides,
+  })
+}
+
+const detail = (overrides: Partial<KafkaRecord> = {}, options: Partial<DetailOptions> = {}): string =>
+  [...renderDetail(letter(overrides), {fullStack: false, hex: false, origin: null, ...options}, context)].join('')
+
+describe('one dead letter as JSON', () => {
+  test('has the members of the contract, in order, and no "handled" while no ledger was read', () => {
+    const json = deadLetterToJson(letter())
+    expect(Object.keys(json)).toEqual([
+      'address',
+      'topic',
+      'partition',
+      'offset',
+      'timestamp',
+      'timestampType',
+      'key',
+      'value',
+      'headers',
+      'failure',
+      'fingerprint',
+      'bytes',
+    ])
+    expect(json.value).toEqual({base64: 'AAAAAP8='})
+    expect(json.headers.slice(0, 2)).toEqual([
+      ['trace', 'abc'],
+      ['trace', null],
+    ])
+    expect(json.failure.origin).toMatchObject({topic: 'orders', partition: 3, offset: '1007'})
+  })
+
+  test('[BR-27] two values stay apart from one value with a comma', () => {
+    const header = (value: string) => ({name: Buffer.from('t'), value: Buffer.from(value)})
+    expect(deadLetterToJson(letter({headers: [header('x'), header('y')]})).headers).toEqual([
+      ['t', 'x'],
+      ['t', 'y'],
+    ])
+    expect(deadLetterToJson(letter({headers: [header('x,y')]})).headers).toEqual([['t', 'x,y']])
+  })
+
+  test('offsets beyond 2^53 and a missing timestamp survive', () => {
+    const json = deadLetterToJson(letter({offset: 9_007_199_254_740_993n, timestamp: null}))
+    expect([json.offset, json.timestamp, json.address]).toEqual([
+      '9007199254740993',
+      null,
+      'orders-dlq:0:9007199254740993',
+    ])
+  })
+
+  test('decoded: JSON as a value, text as text, binary as null with a reason', () => {
+    expect(decodePlain(letter({key: Buffer.from('{"a":1}'), value: Buffer.from('plain')}))).toEqual({
+      key: {a: 1},
+      value: 'plain',
+    })
+    expect(decodePlain(letter({key: null, value: Buffer.from([0xff])}))).toEqual({
+      key: null,
+      value: null,
+      error: 'value is not UTF-8 text',
+    })
+  })
+})
+
+describe('one dead letter in full', () => {
+  test('says what failed, where it came from, and nothing a terminal obeys', () => {
+    const text = detail()
+    expect(text).toContain('orders-dlq:0:42\n')
+    expect(text).toContain('stage        VALUE_CONVERTER\n')
+    expect(text).toContain('origin       orders:3:1007\n')
+    expect(text).toContain('message      no^[[31m schema\n')
+    expect(text).not.toContain('\u001b')
+    expect(text).toContain('trace = null\n')
+  })
+
+  test('a tombstone is named as one', () => {
+    expect(detail({value: null})).toContain('Value null (tombstone)\n')
+  })
+
+  test('binary values are a hex dump, JSON is indented, a number JavaScript cannot hold is left as it is', () => {
+    expect(detail()).toContain('00000000  00 00 00 00 ff')
+    expect(detail({value: Buffer.from('{"a":[1,2]}')})).toContain('{\n  "a": [\n    1,\n')
+    expect(detail({value: Buffer.from('{"a": 9007199254740993}')})).toContain('{"a": 9007199254740993}\n')
+  })
+
+  test('the record at the origin: same, different, gone', () => {
+    expect(detail({}, {origin: {state: 'same'}})).toContain('the same key and value')
+    expect(detail({}, {origin: {state: 'differs', differences: ['value', 'headers']}})).toContain(
+      'differs: value, headers',
+    )
+    expect(detail({}, {origin: {state: 'gone', reason: 'the offset was deleted'}})).toContain(
+      'gone: the offset was deleted',
+    )
+  })
+
+  test('a record without error headers says so', () => {
+    expect(detail({headers: []})).toContain('nothing in this record says why it died')
+  })
+})
+
+test('a folded stack begins with the root cause and counts framework frames', () => {
+  const stack = [
+    'org.apache.kafka.connect.errors.ConnectException: Error converting',
+    '\tat org.apache.kafka.connect.runtime.WorkerSinkTask.poll(WorkerSinkTask.java:1)',
+    '\tat java.base/java.lang.Thread.run(Thread.java:2)',
+    'Caused by: com.acme.BadOrder: no customer',
+    '\tat com.acme.Orders.check(Orders.java:10)',
+    '\t... 2 more',
+    '',
+  ].join('\n')
+  expect([...renderFoldedStack(stack, createPaint(0))]).toEqual([
+    'com.acme.BadOrder: no customer\n',
+    '    at com.acme.Orders.check(Orders.java:10)\n',
+    '    ... 2 frames as below\n',
+    'which led to org.apache.kafka.connect.errors.ConnectException: Error converting\n',
+    '    ... 2 framework frames\n',
+    '2 framework frames hidden; --full-stack shows the trace as it is\n',
+  ])
+})
