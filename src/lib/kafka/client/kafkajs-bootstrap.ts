@@ -41,23 +41,25 @@ export async function bootstrap(
   const failures: KdlqError[] = []
   const {promise: winner, resolve, reject} = Promise.withResolvers<BrokerConnection>()
   const over = new AbortController()
-  const attempt = async (address: BrokerAddress): Promise<void> => {
+  const attempt = async (address: BrokerAddress): Promise<boolean> => {
     const connection = open(address)
     tried.push(connection)
     try {
       await connection.connect()
       resolve(connection)
+      return true
     } catch (error) {
       if (!isKdlqError(error)) throw error
       failures.push(error)
       if (failures.length === servers.length) reject(summarize(failures))
+      return false
     }
   }
   const startAll = async (): Promise<void> => {
     for (const address of servers) {
       const work = attempt(address)
       work.catch(reject)
-      await Promise.race([work, clock.sleep(HEAD_START_MS, {signal: over.signal})])
+      if (await Promise.race([work, headStart(clock, over.signal)])) return
     }
   }
   startAll().catch((error: unknown) => {
@@ -79,6 +81,11 @@ export async function bootstrap(
   } finally {
     over.abort()
   }
+}
+
+async function headStart(clock: Clock, signal: AbortSignal): Promise<boolean> {
+  await clock.sleep(HEAD_START_MS, {signal})
+  return false
 }
 
 function close(connections: readonly BrokerConnection[]): void {
