@@ -53,7 +53,7 @@ export async function openArchiveFile(path: string, signal?: AbortSignal): Promi
     return spooled
   } catch (cause) {
     await handle.close()
-    throw cannotRead(name, cause)
+    throw cannotRead(name, cause, signal)
   }
 }
 
@@ -64,6 +64,9 @@ export async function openArchiveFile(path: string, signal?: AbortSignal): Promi
 export async function openArchiveStream(stream: Readable, name: string, signal?: AbortSignal): Promise<ArchiveFile> {
   const iterator: AsyncIterator<Uint8Array | string> = stream[Symbol.asyncIterator]()
   let head = Buffer.alloc(0)
+  // A stream that says nothing (a terminal, a stalled pipe) would otherwise hold us for good.
+  const onAbort = (): void => void stream.destroy()
+  signal?.addEventListener('abort', onAbort)
   try {
     while (head.length < 4) {
       signal?.throwIfAborted()
@@ -74,7 +77,9 @@ export async function openArchiveStream(stream: Readable, name: string, signal?:
     const rest = {[Symbol.asyncIterator]: () => iterator}
     return await spool(Readable.from(prepend(head, rest)), compressionOf(head), name, signal)
   } catch (cause) {
-    throw cannotRead(name, cause)
+    throw cannotRead(name, cause, signal)
+  } finally {
+    signal?.removeEventListener('abort', onAbort)
   }
 }
 
@@ -121,7 +126,6 @@ async function spool(
     else await pipeline(source, compression === 'gzip' ? createGunzip() : createZstdDecompress(), sink, options)
   } catch (error) {
     await close()
-    signal?.throwIfAborted()
     throw error
   }
   return {name, handle, size, close}
@@ -136,7 +140,8 @@ export async function writeAll(handle: FileHandle, bytes: Uint8Array, position: 
   }
 }
 
-function cannotRead(name: string, cause: unknown): unknown {
+function cannotRead(name: string, cause: unknown, signal?: AbortSignal): unknown {
+  if (signal?.aborted === true) return signal.reason
   if (!(cause instanceof Error) || isKdlqError(cause) || cause.name === 'AbortError') return cause
   const code = 'code' in cause ? String(cause.code) : ''
   if (code === 'ENOENT') return new IoError(`there is no archive ${name}`, {code: 'E_ARCHIVE_NOT_FOUND', cause})
