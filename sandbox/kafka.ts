@@ -250,7 +250,6 @@ function brokerConfig(
     'num.network.threads': '2',
     'num.io.threads': brokerCount > 1 ? '3' : '4',
     'log.cleaner.dedupe.buffer.size': String(8 * 1024 * 1024),
-    'controlled.shutdown.enable': 'false',
     ...listenerProperties(options.extraListeners),
     ...options.configs,
   }
