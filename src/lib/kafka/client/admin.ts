@@ -46,7 +46,7 @@ export class KafkaAdmin implements ClusterAdmin {
     return topics.map(topic => {
       const result = told.get(topic)
       const code = result?.errorCode ?? CODE.UNKNOWN_TOPIC_OR_PARTITION
-      const message = result?.errorMessage
+      const message = result?.errorMessage === '' ? null : result?.errorMessage
       const error = code === CODE.NONE ? null : protocolError(code, describeConfigsApi.name, {topic, message})
       const entries = (result?.configs ?? []).map(
         ({name, value, configSource}) => [name, {value, isDefault: configSource === DEFAULT_CONFIG}] as const,

@@ -33,6 +33,14 @@ const LOOKS_FOR_A_NEW_TOPIC = 4
 
 type RecordErrors = ProduceResult['recordErrors']
 
+interface Failure {
+  /** The broker may have the batch all the same. */
+  readonly uncertain: boolean
+  /** Another attempt is of use. */
+  readonly mayPass: boolean
+  readonly recordErrors?: RecordErrors
+}
+
 /**
  * One batch on its way: the same bytes with the same sequence in every attempt, so that the broker tells a repeat. Once
  * an attempt's outcome is uncertain, only an acknowledgement settles it; every other end is "unknown".
@@ -94,13 +102,11 @@ export class Delivery {
       return
     }
     const mayPass = isRetriableCode(errorCode) && (errorCode !== CODE.CORRUPT_MESSAGE || this.#corrupt++ === 0)
-    this.failed(error, {uncertain: MAY_BE_WRITTEN.has(errorCode), mayPass})
-    if (mayPass) return
-    const recordErrors = answer.recordErrors.map(({batchIndex, batchIndexErrorMessage}) => ({
-      index: batchIndex,
-      message: batchIndexErrorMessage,
+    const recordErrors = answer.recordErrors.map(({batchIndex: index, batchIndexErrorMessage: message}) => ({
+      index,
+      message,
     }))
-    this.end(error, recordErrors)
+    this.failed(error, {uncertain: MAY_BE_WRITTEN.has(errorCode), mayPass, recordErrors})
   }
 
   /** Metadata names no leader. A topic made a moment ago may be unknown to a broker: it is asked a few times. */
@@ -110,11 +116,11 @@ export class Delivery {
     this.failed(protocolError(code, 'Metadata', {topic, partition}), {uncertain: false, mayPass})
   }
 
-  /** An attempt failed. @param uncertain the broker may have the batch all the same */
-  failed(error: KdlqError, {uncertain, mayPass}: {uncertain: boolean; mayPass: boolean}): void {
+  /** An attempt failed. */
+  failed(error: KdlqError, {uncertain, mayPass, recordErrors}: Failure): void {
     this.#error = error
     this.#uncertain ||= uncertain
-    if (!mayPass) this.end(error)
+    if (!mayPass) this.end(error, recordErrors)
   }
 
   /** No further attempt. @param reason why, where no attempt has told */

@@ -34,7 +34,7 @@ export const defaultTuning: FetchTuning = {
   maxWaitMs: 500,
   maxBytes: 8 << 20,
   partitionMaxBytes: 1 << 20,
-  requestsPerBroker: 2,
+  requestsPerBroker: 3,
   bufferBytes: 32 << 20,
   queuedAnswers: 2,
   rangesAhead: 3,
