@@ -46,10 +46,33 @@ export function archivesOf({source}: ReplayPlan): readonly ArchiveSource[] {
   })
 }
 
-/** True when both are the same cluster, so that one connection does. */
-export function isSameCluster(left: Cluster, right: Cluster): boolean {
-  return (
-    left === right ||
-    (left.description.clusterId !== null && left.description.clusterId === right.description.clusterId)
-  )
+/**
+ * An archive that is written to, opened (and its folder made) only when something is: what was only planned leaves no
+ * trace.
+ */
+export function archiveTarget(path: string, open: () => Promise<Cluster>): Cluster {
+  let opened: Promise<Cluster> | null = null
+  const archive = (): Promise<Cluster> => (opened ??= open())
+  const close = async (): Promise<void> => {
+    const cluster = await opened?.catch(() => null)
+    await cluster?.close()
+  }
+  return {
+    description: {kind: 'archive', clusterId: `archive:${path}`, name: path},
+    reader: {
+      topics: async (names, options) => (await archive()).reader.topics(names, options),
+      offsets: async (queries, options) => (await archive()).reader.offsets(queries, options),
+      async *read(request, options) {
+        yield* (await archive()).reader.read(request, options)
+      },
+    },
+    writer: {open: async options => (await archive()).writer.open(options)},
+    admin: {
+      topicConfigs: async (topics, options) => (await archive()).admin.topicConfigs(topics, options),
+      createTopic: async (topic, options) => (await archive()).admin.createTopic(topic, options),
+      committedOffsets: async (group, options) => (await archive()).admin.committedOffsets(group, options),
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  }
 }

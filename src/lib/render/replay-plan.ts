@@ -72,8 +72,9 @@ export async function* renderReplayPlan(plan: ReplayPlan, context: RenderContext
   yield '\n'
   if (sample !== null) {
     yield line('headers', `of ${sample.address} (to ${sample.target})`)
-    yield line('  before', namesText(sample.before))
-    yield line('  after', namesText(sample.after))
+    yield line('  remove', namesText(sample.removed))
+    yield line('  add', namesText(sample.added))
+    yield line('  result', namesText(sample.after))
   }
   if (counts.toReplay === 0) return
   yield line('time', plan.timestamp === 'original' ? 'of the original record' : 'of sending')
@@ -128,7 +129,17 @@ function checkDetail({detail, addresses, count}: CheckResult): string {
   return `${detail} (${first}${count > 1 ? ' and others' : ''})`
 }
 
-/** Header names in order, repeats joined where they stand together. */
+/** Header names in order; neighbours of one family (`__connect.errors.topic`, `__connect.errors.stage`) as one word. */
 function namesText(names: readonly string[]): string {
-  return names.length === 0 ? 'none' : names.map(name => (name === '' ? '""' : name)).join(', ')
+  const words: {readonly family: string; readonly name: string; count: number}[] = []
+  for (const name of names) {
+    const family = /^[^.]*\.(?:[^.]*\.)?/.exec(name)?.[0] ?? ''
+    const last = words.at(-1)
+    if (last !== undefined && family !== '' && last.family === family) last.count++
+    else words.push({family, name, count: 1})
+  }
+  if (words.length === 0) return 'none'
+  return words
+    .map(({family, name, count}) => (count > 1 ? `${family}* (${count})` : name === '' ? '""' : name))
+    .join(', ')
 }

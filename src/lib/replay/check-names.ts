@@ -1,5 +1,5 @@
 import {UsageError} from '../errors.ts'
-import {didYouMean} from '../select/suggest.ts'
+import {didYouMean} from '../suggest.ts'
 import {CHECKS} from './checks.ts'
 import type {CheckDefinition} from './checks.ts'
 

@@ -73,6 +73,23 @@ export interface ReplayOutcome {
   readonly error: unknown
 }
 
+/** The result of a plan that was not executed: a dry run, a refusal, an empty selection. */
+export function unexecuted(plan: ReplayPlan, scanned: readonly PartitionScan[], durationMs: number): ReplayResult {
+  return {
+    run: null,
+    plan,
+    checks: plan.checks,
+    counts: ZERO_COUNTS,
+    targets: [],
+    failures: [],
+    failuresOmitted: 0,
+    metrics: {recordsReplayed: 0, bytesReplayed: 0, chunks: 0, throttledMs: 0, recordsPerSecond: 0},
+    stopped: null,
+    scanned,
+    durationMs: Math.round(durationMs),
+  }
+}
+
 /** Nothing was looked at. */
 export const ZERO_COUNTS: ReplayCounts = {
   selected: 0,

@@ -1,14 +1,14 @@
 import type {Clock} from '../clock.ts'
 import {scanRecords} from '../dead-letter/scan-records.ts'
 import type {MatchedRecord, RecordScan} from '../dead-letter/scan-records.ts'
-import {KafkaError, RecordError, isKdlqError} from '../errors.ts'
+import {KafkaError, RecordError, UnreachableError, isKdlqError} from '../errors.ts'
 import type {KdlqError} from '../errors.ts'
 import type {Cluster, ProducerOptions} from '../kafka/ports.ts'
 import {compileFilters} from '../select/compile.ts'
 import {parseCheckDecisions} from './check-names.ts'
 import {CheckTally} from './check-tally.ts'
 import {Chunk} from './chunk.ts'
-import type {ChunkEntry, ChunkLimits} from './chunk.ts'
+import type {ChunkEntry, ChunkLimits, RecordOutcome} from './chunk.ts'
 import {OffsetSet} from './offset-set.ts'
 import {OutgoingFactory} from './outgoing.ts'
 import type {Outgoing} from './outgoing.ts'
@@ -281,9 +281,9 @@ class Run {
       if (outcome.state === 'replayed') this.#state.bytesReplayed += bytesPerRecord
     }
     this.#progress()
-    const unknown = outcomes.find(outcome => outcome.state !== 'replayed')
-    if (unknown !== undefined && outcomes.every(({state}) => state === 'unknown')) {
-      throw new Stop('target-unreachable', unknown.error)
+    const [first] = outcomes
+    if (first !== undefined && first.state !== 'replayed' && outcomes.every(isOutOfReach)) {
+      throw new Stop('target-unreachable', first.error)
     }
     const {maxFailed} = this.#input
     if (maxFailed !== null && this.#state.failed > Math.max(maxFailed, failedBefore)) throw new Stop('max-failed')
@@ -367,6 +367,14 @@ class Run {
       durationMs: Math.round(durationMs),
     }
   }
+}
+
+/** Nothing came back: neither an acknowledgement nor a refusal. */
+function isOutOfReach(outcome: RecordOutcome): boolean {
+  if (outcome.state === 'replayed') return false
+  return (
+    outcome.state === 'unknown' || outcome.error.code === 'E_NOT_WRITTEN' || outcome.error instanceof UnreachableError
+  )
 }
 
 function reasonOf(error: unknown, outer: AbortSignal): StopReason {

@@ -297,6 +297,14 @@ describe('what fails', () => {
     expect(error).toMatchObject({code: 'E_OUTCOME_UNKNOWN'})
   })
 
+  test('a target that takes nothing any more ends the run too, its records are failed', async () => {
+    const there = await world(letters(500), {rate: 500})
+    there.target.answer = () => ({error: new KafkaError('timeout', {code: 'E_NOT_WRITTEN'}), recordErrors: []})
+    const {result} = await run(there)
+    expect(result.stopped).toMatchObject({reason: 'target-unreachable', remaining: 450})
+    expect(result.counts.failed).toBe(50)
+  })
+
   test('--max-failed stops after the chunk that passed it', async () => {
     const there = await world(letters(200), {rate: 100})
     there.target.answer = () => ({
@@ -425,13 +433,14 @@ describe('a run that is stopped', () => {
     await vi.waitFor(() => expect(there.clock.sleeps).toContain(SETTLE_MS))
     await there.clock.advance(SETTLE_MS - 1)
     let returned = false
-    void running.then(() => {
+    const watched = running.then(outcome => {
       returned = true
+      return outcome
     })
     await Promise.resolve()
     expect(returned).toBe(false)
     await there.clock.advance(1)
-    const {result, error} = await running
+    const {result, error} = await watched
     expect(result.stopped).toEqual({reason: 'signal', remaining: 50, settled: false})
     expect(result.counts).toMatchObject({replayed: 0, unknown: 50})
     expect(result.failures[0]).toMatchObject({address: 'orders-dlq:0:0', state: 'unknown', code: 'E_UNSETTLED'})
