@@ -13,7 +13,6 @@ export interface Flow {
   readonly connector: string
   /** Configuration of the failing sink, without the keys that all sinks share. */
   readonly config: ConnectorConfig
-  /** Transformations that go when the fault is removed; converters become byte converters, and no record is refused. */
   readonly records: readonly PlannedRecord[]
 }
 
@@ -37,7 +36,7 @@ export function deadLetterCount(flow: Flow): number {
   return flow.records.filter(({stage}) => stage !== null).length
 }
 
-/** Configuration of a flow's sink, failing or with the fault removed. */
+/** Configuration of a flow's sink: failing, or mended (it takes bytes as they are, transforms nothing and refuses nothing). */
 export function connectorConfig(flow: Flow, outputDir: string, isFixed: boolean): ConnectorConfig {
   const shared = {
     'connector.class': 'org.kdlq.sandbox.SandboxSinkConnector',
