@@ -9,7 +9,7 @@ import {applyFlagDefaults} from './config/flag-defaults.ts'
 import {effectiveSettings, loadConfiguration} from './config/load.ts'
 import type {Configuration, EffectiveSettings} from './config/settings.ts'
 import {type ErrorJson, errorJson, toKdlqError} from './error-report.ts'
-import {commonFlags, OUTPUT_FORMATS, type OutputFormat} from './flags.ts'
+import {commonFlags, connectionFlags, OUTPUT_FORMATS, type OutputFormat} from './flags.ts'
 import {decorationOf, type Io} from './io.ts'
 import {Progress} from './progress.ts'
 import {confirmOrRefuse} from './prompts.ts'
@@ -78,8 +78,9 @@ export abstract class BaseCommand<Result> extends Command {
     const parsed = await super.parse(options, argv)
     const {report} = this.runtime
     const flags: Record<string, unknown> = parsed.flags
-    const profile = flags['profile']
-    const settings = effectiveSettings(await this.configuration(), typeof profile === 'string' ? profile : null)
+    // Where --profile chooses one (config init names a new one), its settings hold for this command.
+    const chooses = this.ctor.flags['profile'] === connectionFlags.profile && typeof flags['profile'] === 'string'
+    const settings = effectiveSettings(await this.configuration(), chooses ? String(flags['profile']) : null)
     const definitions = {...this.ctor.baseFlags, ...this.ctor.flags}
     await applyFlagDefaults(parsed, {definitions, defaults: settings.defaults ?? {}, context: this})
     report.json = outputFormat(flags) === 'json'

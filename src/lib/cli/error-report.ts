@@ -54,7 +54,7 @@ export interface ErrorTextOptions {
 export function errorText(error: KdlqError, {verbose, paint = (_, text) => text}: ErrorTextOptions): string {
   const lines: string[] = []
   if (error instanceof InterruptedError) lines.push(sanitize(error.message))
-  else lines.push(`${paint('error', 'error:')} ${sanitize(error.message)}`)
+  else lines.push(`${paint('error', 'error:')} ${sanitize(error.message + placeOf(error))}`)
   for (const hint of error.hints) lines.push(`${paint('hint', 'hint:')} ${sanitize(hint)}`)
   if (verbose) {
     lines.push(`code: ${error.code}, exit code ${error.exitCode}`)
@@ -63,6 +63,18 @@ export function errorText(error: KdlqError, {verbose, paint = (_, text) => text}
     lines.push(...stackLines(error))
   }
   return `${lines.join('\n')}\n`
+}
+
+/** Facts of the context that say where, when the message does not. */
+const PLACES = ['path', 'file', 'archive', 'topic', 'partition', 'offset', 'line', 'name', 'group'] as const
+
+function placeOf({message, context}: KdlqError): string {
+  const facts = PLACES.flatMap(name => {
+    const value = context[name]
+    if (value === undefined || value === null || message.includes(String(value))) return []
+    return [`${name} ${String(value)}`]
+  })
+  return facts.length === 0 ? '' : ` (${facts.join(', ')})`
 }
 
 function stackLines(error: Error): string[] {

@@ -11,7 +11,7 @@ export const COMMAND_GROUPS: readonly (readonly [title: string, ids: readonly st
   ['SET UP', ['config init', 'config list', 'doctor', 'completion', 'help', 'version']],
 ]
 
-const FLAG_GROUPS = ['', 'SELECTION', 'FILTER', 'CONNECTION', 'OUTPUT', 'WRITING']
+const FLAG_GROUPS = ['', 'SELECTION', 'FILTER', 'GROUPING', 'WRITING', 'CONNECTION', 'OUTPUT']
 
 class GroupedCommandHelp extends CommandHelp {
   protected override groupFlags(flags: Command.Flag.Any[]): {

@@ -1,7 +1,7 @@
 import type {DeadLetter} from '../dead-letter/model.ts'
 import type {RecordCoordinates} from '../dialects/model.ts'
 import type {KafkaRecord} from '../kafka/record.ts'
-import {bytesToText, hexDump, isReadable} from './bytes.ts'
+import {bytesToFullText, bytesToText, hexDump, isReadable} from './bytes.ts'
 import {formatCoordinates} from './dead-letter-view.ts'
 import {formatBytes} from './numbers.ts'
 import type {Tone} from './paint.ts'
@@ -23,7 +23,7 @@ export interface DetailOptions {
   readonly origin: OriginComparison | null
 }
 
-/** Longest value that is printed without `--raw`, in bytes. */
+/** Longest value on a terminal without `--raw` or `--hex`, in bytes. */
 const MAX_VALUE_BYTES = 4096
 const LABEL_WIDTH = 12
 
@@ -112,26 +112,34 @@ function* headerLines(record: KafkaRecord, {paint, width}: RenderContext): Gener
   const bytes = record.headers.reduce((sum, {name, value}) => sum + name.length + (value?.length ?? 0), 0)
   yield `\n${paint('heading', 'Headers')} ${paint('faint', `${record.headers.length}, ${formatBytes(bytes)}`)}\n`
   for (const {name, value} of record.headers) {
-    yield `${paint('name', bytesToText(name))} = ${bytesToText(value, Math.max(40, (width ?? 200) - name.length - 3))}\n`
+    const text = width === null ? bytesToFullText(value) : bytesToText(value, Math.max(40, width - name.length - 3))
+    yield `${paint('name', bytesToText(name))} = ${text}\n`
   }
 }
 
-function* payloadLines(title: string, bytes: Buffer | null, hex: boolean, {paint}: RenderContext): Generator<string> {
+function* payloadLines(
+  title: string,
+  bytes: Buffer | null,
+  hex: boolean,
+  {paint, width}: RenderContext,
+): Generator<string> {
   const size = bytes === null ? 'null' : formatBytes(bytes.length)
   const tombstone = title === 'Value' && bytes === null ? ' (tombstone)' : ''
   yield `\n${paint('heading', title)} ${paint('faint', `${size}${tombstone}`)}\n`
   if (bytes === null) return
+  // A pipe gets all of it.
+  const most = hex || width === null ? Infinity : MAX_VALUE_BYTES
+  const rest = (left: number, flag: string): string =>
+    paint('faint', `... ${formatBytes(left)} more; ${flag} shows all`)
   if (hex || !isReadable(bytes)) {
-    yield* hexDump(hex ? bytes : bytes.subarray(0, MAX_VALUE_BYTES))
-    if (!hex && bytes.length > MAX_VALUE_BYTES)
-      yield `${paint('faint', `... ${formatBytes(bytes.length - MAX_VALUE_BYTES)} more; --hex shows all`)}\n`
+    yield* hexDump(bytes.subarray(0, most))
+    if (bytes.length > most) yield `${rest(bytes.length - most, '--hex')}\n`
     return
   }
   const text = prettyJson(bytes.toString('utf8'))
-  const shown = text.slice(0, MAX_VALUE_BYTES)
+  const shown = text.slice(0, most)
   if (shown !== '') yield `${sanitizeBlock(shown)}\n`
-  if (shown.length < text.length)
-    yield `${paint('faint', `... ${formatBytes(text.length - shown.length)} more; --raw prints all`)}\n`
+  if (shown.length < text.length) yield `${rest(text.length - shown.length, '--raw')}\n`
 }
 
 /** Indented when it is a JSON object or list; else the text itself. */
