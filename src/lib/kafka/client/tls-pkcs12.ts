@@ -68,6 +68,7 @@ export function refuseJks(store: Buffer, where: string): void {
 }
 
 function readStore(store: Buffer, password: string): string[] {
+  if (store[0] !== 0x30) throw new StoreError('it is no PKCS12 store')
   const [, authSafe] = children(parse(store))
   const safe = parse(octets(contentOf(authSafe, OID.data)))
   return children(safe).flatMap(info => {
