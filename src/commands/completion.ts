@@ -20,7 +20,7 @@ export default class Completion extends BaseCommand<CompletionResult> {
     },
   ]
   static override args = {
-    shell: Args.option({options: SHELLS, required: true, ignoreStdin: true, description: 'bash, zsh or fish.'})(),
+    shell: Args.string({options: SHELLS, required: true, ignoreStdin: true, description: 'bash, zsh or fish.'})(),
   }
 
   async run(): Promise<CompletionResult> {
@@ -39,7 +39,9 @@ export default class Completion extends BaseCommand<CompletionResult> {
           },
         ]),
       }))
-    await this.print(completionScript(args.shell, this.config.bin, commands))
-    return {shell: args.shell}
+    // oclif has checked the word against the list.
+    const shell = SHELLS.find(known => known === args.shell) ?? 'bash'
+    await this.print(completionScript(shell, this.config.bin, commands))
+    return {shell}
   }
 }

@@ -78,10 +78,10 @@ export abstract class BaseCommand<Result> extends Command {
     const parsed = await super.parse(options, argv)
     const {report} = this.runtime
     const flags: Record<string, unknown> = parsed.flags
-    // Where --profile chooses one (config init names a new one), its settings hold for this command.
-    const chooses = this.ctor.flags['profile'] === connectionFlags.profile && typeof flags['profile'] === 'string'
-    const settings = effectiveSettings(await this.configuration(), chooses ? String(flags['profile']) : null)
     const definitions = {...this.ctor.baseFlags, ...this.ctor.flags}
+    // Where --profile chooses one (config init names a new one), its settings hold for this command.
+    const chooses = definitions['profile'] === connectionFlags.profile && typeof flags['profile'] === 'string'
+    const settings = effectiveSettings(await this.configuration(), chooses ? String(flags['profile']) : null)
     await applyFlagDefaults(parsed, {definitions, defaults: settings.defaults ?? {}, context: this})
     report.json = outputFormat(flags) === 'json'
     report.quiet = flags['quiet'] === true
