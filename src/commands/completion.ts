@@ -20,7 +20,7 @@ export default class Completion extends BaseCommand<CompletionResult> {
     },
   ]
   static override args = {
-    shell: Args.string({options: SHELLS, required: true, ignoreStdin: true, description: 'bash, zsh or fish.'})(),
+    shell: Args.string({options: SHELLS, required: true, ignoreStdin: true, description: 'bash, zsh or fish.'}),
   }
 
   async run(): Promise<CompletionResult> {
