@@ -88,14 +88,24 @@ async function requireTopic(
   if (topic !== undefined && topic.error === null) return
   const error = topic?.error ?? null
   if (error !== null && !UNKNOWN_TOPIC.has(error.code)) throw error
-  const names = (await cluster.reader.topics(null, options)).map(other => other.name)
+  const others = (await cluster.reader.topics(null, options)).filter(({internal}) => !internal)
+  const names = others.map(other => other.name).sort()
   const near = didYouMean(name, names)
   throw new KafkaError(`topic ${name} does not exist in ${cluster.description.name}`, {
     code: 'E_UNKNOWN_TOPIC',
-    hints: near.length > 0 ? near : ["'kdlq topics' lists dead letter topics"],
+    hints: near.length > 0 ? near : [`topics there: ${firstOf(names)}`],
     context: {topic: name},
     cause: error,
   })
+}
+
+/** Names shown of those that exist. */
+const SHOWN_NAMES = 5
+
+function firstOf(names: readonly TopicName[]): string {
+  if (names.length === 0) return 'none'
+  const more = names.length > SHOWN_NAMES ? ` and ${names.length - SHOWN_NAMES} more` : ''
+  return `${names.slice(0, SHOWN_NAMES).join(', ')}${more}`
 }
 
 function requirePartitions(wanted: PartitionSet, topics: readonly TopicDescription[]): void {

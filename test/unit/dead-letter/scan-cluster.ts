@@ -31,6 +31,8 @@ export interface Log {
   /** Default: one behind the last record. */
   readonly end?: bigint
   readonly unavailable?: boolean
+  /** Blocks without anything that come first, as from a broker that is slow to answer. */
+  readonly emptyBlocks?: number
   /** The reader stops here and says why. */
   readonly incomplete?: 'truncated' | 'deleted'
 }
@@ -120,6 +122,7 @@ export class ScanCluster implements Pick<Cluster, 'description' | 'reader'> {
     if (log === undefined) return
     const end = range.to ?? endOf(log)
     const parts = log.parts.filter(part => lastOf(part) >= range.from && firstOf(part) < end)
+    for (let empty = 0; empty < (log.emptyBlocks ?? 0); empty++) yield block(range, null, range.from, {done: false})
     if (parts.length === 0) yield block(range, null, end, {done: true})
     for (const [index, part] of parts.entries()) {
       const isLast = index === parts.length - 1

@@ -165,6 +165,12 @@ describe('sources', () => {
     })
   })
 
+  test('when no name is near, some that exist are shown', async () => {
+    await expect(names('banana')).rejects.toMatchObject({hints: ['topics there: orders, orders-dlq, payments-dlq']})
+    const many = Object.fromEntries(Array.from({length: 9}, (_, index) => [`t${index}`, [log]]))
+    await expect(freeze(many)).rejects.toMatchObject({hints: ['topics there: t0, t1, t2, t3, t4 and 4 more']})
+  })
+
   test('a pattern without a match is an error, not an empty answer', async () => {
     await expect(names('nothing-*')).rejects.toMatchObject({code: 'E_UNKNOWN_TOPIC', context: {pattern: 'nothing-*'}})
   })

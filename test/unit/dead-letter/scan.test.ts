@@ -63,8 +63,8 @@ const include = (values: Selection['filters']['include']): Partial<Selection> =>
 })
 
 describe('what is found', () => {
-  test('[BR-39] all records of all partitions, also when some are empty', async () => {
-    const cluster = new ScanCluster({'a-dlq': [log(0), log(25), log(0)]})
+  test('[BR-39] all records of all partitions: neither an empty one nor an empty answer is the end', async () => {
+    const cluster = new ScanCluster({'a-dlq': [log(0), {...log(25), emptyBlocks: 3}, log(0)]})
     const {addresses, scanned} = await scan(cluster)
     expect(addresses).toHaveLength(25)
     expect(scanned.map(({partition, records, complete}) => [partition, records, complete])).toEqual([
@@ -314,7 +314,7 @@ describe('what goes wrong', () => {
     ])
   })
 
-  test('an abort ends the scan with its reason, and what was read is known', async () => {
+  test('[BR-41] an abort ends the scan with its reason, and says how far it came', async () => {
     const cluster = new ScanCluster({'a-dlq': [log(30)]})
     const frozen = await freeze(cluster)
     const controller = new AbortController()
