@@ -15,10 +15,10 @@ import type {
   TopicConfigs,
 } from '../ports.ts'
 import {isLegalTopicName} from '../record.ts'
+import {ArchiveAppender, ArchiveSession, type AppendedRun} from './archive-appender.ts'
 import {openArchiveFile, openArchiveStream, type ArchiveFile} from './archive-file.ts'
-import {indexArchive, type ArchiveIndex} from './archive-index.ts'
+import {addRun, indexArchive, type ArchiveIndex} from './archive-index.ts'
 import {ArchiveReader, unknownTopic, type ArchiveContents} from './archive-reader.ts'
-import {ArchiveSession} from './archive-session.ts'
 
 const ARCHIVE_NAME = /^(?<topic>.+)\.ndjson(?:\.gz|\.zst)?$/
 
@@ -44,7 +44,7 @@ export interface ArchiveOptions {
 export async function openArchive(source: string | Readable, options: ArchiveOptions = {}): Promise<Cluster> {
   const archive = new ArchiveCluster(source, options)
   try {
-    await archive.load(options.signal)
+    await archive.load()
   } catch (error) {
     await archive.close()
     throw error
@@ -59,16 +59,16 @@ class ArchiveCluster implements Cluster {
   readonly admin: ClusterAdmin
   readonly #source: string | Readable
   readonly #options: ArchiveOptions
-  readonly #created = new Map<string, number>()
-  #directory: string | null = null
-  #files: ArchiveFile[] = []
-  readonly #retired: ArchiveFile[] = []
+  /** Topics without records and their partition counts. */
+  readonly #empty = new Map<string, number>()
+  /** By path, or by name for a stream. */
+  readonly #files = new Map<string, ArchiveFile>()
   #index: ArchiveIndex = new Map()
-  #empty = new Map<string, number>()
-  /** A session has written since the index was made. */
-  #stale = false
-  /** Broken lines were reported; a second pass does not repeat it. */
-  #loaded = false
+  #directory: string | null = null
+  #appender: ArchiveAppender | null = null
+  /** Written since the index was last asked for. */
+  #appended: AppendedRun[] = []
+  #merging: Promise<void> = Promise.resolve()
   #closed = false
 
   constructor(source: string | Readable, options: ArchiveOptions) {
@@ -76,7 +76,7 @@ class ArchiveCluster implements Cluster {
     this.#options = options
     const path = typeof source === 'string' ? source : '-'
     this.description = {kind: 'archive', clusterId: `archive:${path}`, name: options.name ?? path}
-    this.reader = new ArchiveReader(signal => this.#contents(signal))
+    this.reader = new ArchiveReader(() => this.#contents())
     this.writer = {open: session => this.#openSession(session)}
     this.admin = {
       topicConfigs: topics => this.#topicConfigs(topics),
@@ -85,59 +85,68 @@ class ArchiveCluster implements Cluster {
     }
   }
 
-  async load(signal: AbortSignal | undefined): Promise<void> {
+  async load(): Promise<void> {
     const source = this.#source
-    // Reads that are under way keep the files they began with.
-    this.#retired.push(...this.#files)
-    this.#files = []
+    const {signal, create = false, skipBadLines = false, onBadLine} = this.#options
     if (typeof source !== 'string') {
-      this.#files = [await openArchiveStream(source, this.description.name, signal)]
-    } else if (await isDirectory(source, this.#options.create ?? false)) {
+      this.#files.set('-', await openArchiveStream(source, this.description.name, signal))
+    } else if (await isDirectory(source, create)) {
       this.#directory = source
       await this.#openDirectory(source, signal)
     } else {
-      this.#files = [await openArchiveFile(source, signal)]
+      this.#files.set(source, await openArchiveFile(source, signal))
     }
-    const {skipBadLines} = this.#options
-    const onBadLine = this.#loaded ? undefined : this.#options.onBadLine
-    this.#index = await indexArchive(this.#files, {
+    this.#index = await indexArchive([...this.#files.values()], {
       signal,
       onBadLine: error => {
-        if (skipBadLines !== true) throw error
+        if (!skipBadLines) throw error
         onBadLine?.(error)
       },
     })
-    this.#stale = false
-    this.#loaded = true
   }
 
   async close(): Promise<void> {
     this.#closed = true
-    await this.#closeFiles()
+    const appender = this.#appender
+    this.#appender = null
+    await appender?.close()
+    await Promise.allSettled([this.#merging])
+    const files = [...this.#files.values()]
+    this.#files.clear()
+    await Promise.all(files.map(file => file.close()))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
   }
 
-  async #contents(signal: AbortSignal | undefined): Promise<ArchiveContents> {
+  async #contents(): Promise<ArchiveContents> {
     if (this.#closed) throw new BugError('the archive is closed')
-    if (this.#stale) await this.load(signal)
-    return {index: this.#index, empty: new Map([...this.#empty, ...this.#created])}
+    // One after the other; a failed one has told its own caller.
+    this.#merging = this.#merging.catch(() => undefined).then(() => this.#merge())
+    await this.#merging
+    return {index: this.#index, empty: this.#empty}
   }
 
-  async #closeFiles(): Promise<void> {
-    const files = [...this.#retired.splice(0), ...this.#files.splice(0)]
-    await Promise.all(files.map(file => file.close()))
+  /** Take what was written into the index, opening files that are new. */
+  async #merge(): Promise<void> {
+    for (const run of this.#appended.splice(0)) {
+      let file = this.#files.get(run.path)
+      if (file === undefined) {
+        file = await openArchiveFile(run.path)
+        this.#files.set(run.path, file)
+      }
+      addRun(this.#index, run.topic, run.partition, {...run, file, firstLine: null})
+    }
   }
 
   async #openDirectory(directory: string, signal: AbortSignal | undefined): Promise<void> {
-    this.#empty = new Map()
     for (const entry of (await readdir(directory)).sort()) {
       const topic = ARCHIVE_NAME.exec(entry)?.groups?.['topic']
       if (topic === undefined) continue
-      const file = await openArchiveFile(join(directory, entry), signal)
-      this.#files.push(file)
+      const path = join(directory, entry)
+      const file = await openArchiveFile(path, signal)
+      this.#files.set(path, file)
       if (file.size === 0) this.#empty.set(topic, 0)
     }
   }
@@ -147,18 +156,19 @@ class ArchiveCluster implements Cluster {
     if (options.transactionalId !== null) {
       throw new RefusedError('an archive has no transactions', {code: 'E_ARCHIVE_TRANSACTION'})
     }
-    const {index} = await this.#contents(undefined)
-    const nextOffset = (topic: string, partition: number): bigint => {
-      const last = index.get(topic)?.get(partition)?.runs.at(-1)
-      return last === undefined ? 0n : last.lastOffset + 1n
-    }
-    return new ArchiveSession(directory, nextOffset, () => {
-      this.#stale = true
+    await this.#contents()
+    this.#appender ??= new ArchiveAppender(directory, {
+      nextOffset: (topic, partition) => {
+        const last = this.#index.get(topic)?.get(partition)?.runs.at(-1)
+        return last === undefined ? 0n : last.lastOffset + 1n
+      },
+      onAppended: runs => this.#appended.push(...runs),
     })
+    return new ArchiveSession(this.#appender)
   }
 
   async #topicConfigs(topics: readonly string[]): Promise<readonly TopicConfigs[]> {
-    const {index, empty} = await this.#contents(undefined)
+    const {index, empty} = await this.#contents()
     return topics.map(topic => ({
       topic,
       configs: new Map(),
@@ -171,13 +181,13 @@ class ArchiveCluster implements Cluster {
     if (!isLegalTopicName(name)) {
       throw new RefusedError('the topic name is not legal', {code: 'E_TOPIC_NAME', context: {topic: name}})
     }
-    const {index, empty} = await this.#contents(undefined)
+    const {index, empty} = await this.#contents()
     if (index.has(name) || empty.has(name)) {
       throw new KafkaError('the topic exists', {code: 'E_TOPIC_ALREADY_EXISTS', context: {topic: name}})
     }
     const handle = await open(join(directory, `${name}.ndjson`), 'a')
     await handle.close()
-    this.#created.set(name, Math.max(1, partitions))
+    this.#empty.set(name, Math.max(1, partitions))
   }
 
   #writableDirectory(): string {

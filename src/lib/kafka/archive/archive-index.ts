@@ -18,7 +18,8 @@ export interface Run {
   readonly file: ArchiveFile
   readonly start: number
   end: number
-  readonly firstLine: number
+  /** Null = added since the file was indexed. */
+  readonly firstLine: number | null
   readonly firstOffset: Offset
   lastOffset: Offset
   /** Epoch ms, -1 = none of them has a time. */
@@ -33,7 +34,7 @@ export interface IndexedPartition {
 }
 
 /** By topic, then partition. */
-export type ArchiveIndex = ReadonlyMap<string, ReadonlyMap<number, IndexedPartition>>
+export type ArchiveIndex = Map<string, Map<number, IndexedPartition>>
 
 export interface IndexOptions {
   /** Called once a broken line; may throw it to end the scan. */
@@ -46,7 +47,7 @@ export interface IndexOptions {
  * @throws IoError `E_ARCHIVE_ORDER` if the lines are in such disorder that the index would pass its bound
  */
 export async function indexArchive(files: readonly ArchiveFile[], options: IndexOptions): Promise<ArchiveIndex> {
-  const index = new Map<string, Map<number, IndexedPartition>>()
+  const index: ArchiveIndex = new Map()
   const builder = new RunBuilder(index)
   for (const file of files) {
     await scanRecords(file, options, (record, line) => builder.add(file, record, line, RUN_BYTES))
@@ -96,17 +97,36 @@ export function isBlank(line: Buffer): boolean {
   return line.length === 0 || (line.length < 80 && line.toString('latin1').trim() === '')
 }
 
+/** Add lines that were appended behind the last offset of their partition. */
+export function addRun(index: ArchiveIndex, topic: string, partition: number, run: Run): void {
+  partitionOf(index, topic, partition).runs.push(run)
+}
+
+function partitionOf(index: ArchiveIndex, topic: string, partition: number): IndexedPartition {
+  let partitions = index.get(topic)
+  if (partitions === undefined) {
+    partitions = new Map<number, IndexedPartition>()
+    index.set(topic, partitions)
+  }
+  let entry = partitions.get(partition)
+  if (entry === undefined) {
+    entry = {topic, partition, runs: []}
+    partitions.set(partition, entry)
+  }
+  return entry
+}
+
 class RunBuilder {
-  readonly #index: Map<string, Map<number, IndexedPartition>>
+  readonly #index: ArchiveIndex
   #runs = 0
   #last: {run: Run; owner: IndexedPartition} | null = null
 
-  constructor(index: Map<string, Map<number, IndexedPartition>>) {
+  constructor(index: ArchiveIndex) {
     this.#index = index
   }
 
   add(file: ArchiveFile, record: KafkaRecord, line: LinePlace, runBytes: number): void {
-    const owner = this.#partition(record.topic, record.partition)
+    const owner = partitionOf(this.#index, record.topic, record.partition)
     const timestamp = record.timestamp ?? -1n
     const last = this.#last
     if (
@@ -141,24 +161,10 @@ class RunBuilder {
     owner.runs.push(run)
     this.#last = {run, owner}
   }
-
-  #partition(topic: string, partition: number): IndexedPartition {
-    let partitions = this.#index.get(topic)
-    if (partitions === undefined) {
-      partitions = new Map<number, IndexedPartition>()
-      this.#index.set(topic, partitions)
-    }
-    let entry = partitions.get(partition)
-    if (entry === undefined) {
-      entry = {topic, partition, runs: []}
-      partitions.set(partition, entry)
-    }
-    return entry
-  }
 }
 
 /** Sort the runs of each partition. @returns the partitions whose runs overlap */
-function sortRuns(index: ReadonlyMap<string, ReadonlyMap<number, IndexedPartition>>): Set<IndexedPartition> {
+function sortRuns(index: ArchiveIndex): Set<IndexedPartition> {
   const overlapping = new Set<IndexedPartition>()
   for (const partitions of index.values()) {
     for (const entry of partitions.values()) {
@@ -176,11 +182,11 @@ function sortRuns(index: ReadonlyMap<string, ReadonlyMap<number, IndexedPartitio
 /** Index the overlapping partitions again with one run a line; then the order is right whatever the file's was. */
 async function indexByLine(
   files: readonly ArchiveFile[],
-  index: ReadonlyMap<string, ReadonlyMap<number, IndexedPartition>>,
+  index: ArchiveIndex,
   disordered: ReadonlySet<IndexedPartition>,
   options: IndexOptions,
 ): Promise<void> {
-  const byLine = new Map<string, Map<number, IndexedPartition>>()
+  const byLine: ArchiveIndex = new Map()
   const builder = new RunBuilder(byLine)
   const quiet: IndexOptions = {...options, onBadLine: () => undefined}
   for (const file of files) {
@@ -197,7 +203,7 @@ async function indexByLine(
     for (const run of runs) {
       if (previous?.firstOffset === run.firstOffset) {
         const reason = `${entry.topic}:${entry.partition}:${run.firstOffset} comes a second time`
-        options.onBadLine(archiveLineError(reason, run.firstLine, run.file.name))
+        options.onBadLine(archiveLineError(reason, run.firstLine ?? 0, run.file.name))
       } else {
         entry.runs.push(run)
         previous = run

@@ -40,20 +40,20 @@ export interface ArchiveContents {
  * archive's; the read rate is not applied, since no broker is spared by it; every record is committed.
  */
 export class ArchiveReader implements ClusterReader {
-  readonly #contents: (signal: AbortSignal | undefined) => Promise<ArchiveContents>
+  readonly #contents: () => Promise<ArchiveContents>
 
-  constructor(contents: (signal: AbortSignal | undefined) => Promise<ArchiveContents>) {
+  constructor(contents: () => Promise<ArchiveContents>) {
     this.#contents = contents
   }
 
-  async topics(names: readonly string[] | null, options: CallOptions = {}): Promise<readonly TopicDescription[]> {
-    const contents = await this.#contents(options.signal)
+  async topics(names: readonly string[] | null): Promise<readonly TopicDescription[]> {
+    const contents = await this.#contents()
     const known = [...new Set([...contents.index.keys(), ...contents.empty.keys()])].sort()
     return (names ?? known).map(name => describeTopic(contents, name))
   }
 
   async offsets(queries: readonly OffsetQuery[], options: CallOptions = {}): Promise<readonly OffsetAnswer[]> {
-    const contents = await this.#contents(options.signal)
+    const contents = await this.#contents()
     const answers: OffsetAnswer[] = []
     for (const {topic, partition, at} of queries) {
       const entry = findPartition(contents, topic, partition)
@@ -73,7 +73,7 @@ export class ArchiveReader implements ClusterReader {
   }
 
   async *read(request: ReadRequest, options: CallOptions = {}): AsyncGenerator<RecordBlock, void, undefined> {
-    const contents = await this.#contents(options.signal)
+    const contents = await this.#contents()
     const assembler = new BlockAssembler()
     for (const range of request.ranges) {
       const entry = findPartition(contents, range.topic, range.partition)
@@ -116,17 +116,26 @@ async function* readRun(
   entry: IndexedPartition,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<{record: KafkaRecord; bytes: number}, void, undefined> {
-  let number = run.firstLine - 1
+  let number = run.firstLine === null ? 1 : run.firstLine - 1
   for await (const {lines, positions} of scanLines(run.file.handle, run.start, run.end, MAX_LINE_BYTES, signal)) {
     for (const [index, line] of lines.entries()) {
       number++
       if (line === null) throw changed(run)
       const text = stripMark(line, number)
       if (isBlank(text)) continue
-      const record = parseArchiveLine(text, number, run.file.name)
+      const record = parseLine(text, number, run)
       if (record.topic !== entry.topic || record.partition !== entry.partition) throw changed(run)
       yield {record, bytes: (positions[index + 1] ?? 0) - (positions[index] ?? 0)}
     }
+  }
+}
+
+/** Every line was read once before: what is broken now has changed. */
+function parseLine(text: Buffer, number: number, run: Run): KafkaRecord {
+  try {
+    return parseArchiveLine(text, number, run.file.name)
+  } catch (cause) {
+    throw changed(run, cause)
   }
 }
 
@@ -287,6 +296,6 @@ function missingPartition(range: ReadRange): RecordBlock {
   }
 }
 
-function changed(run: Run): IoError {
-  return new IoError(`${run.file.name} has changed while it was read`, {code: 'E_ARCHIVE_CHANGED'})
+function changed(run: Run, cause?: unknown): IoError {
+  return new IoError(`${run.file.name} has changed while it was read`, {code: 'E_ARCHIVE_CHANGED', cause})
 }
