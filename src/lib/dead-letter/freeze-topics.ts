@@ -3,7 +3,7 @@ import type {CallOptions, Cluster, TopicDescription} from '../kafka/ports.ts'
 import type {TopicName} from '../kafka/record.ts'
 import type {Address} from '../select/address.ts'
 import {createGlob} from '../select/glob.ts'
-import {formatPartitions, hasPartition, type PartitionSet} from '../select/partitions.ts'
+import {formatPartitions, hasPartition, toPartitionSet, type PartitionSet} from '../select/partitions.ts'
 import type {TopicSource} from '../select/source.ts'
 import {didYouMean} from '../select/suggest.ts'
 
@@ -116,7 +116,7 @@ function requirePartitions(wanted: PartitionSet, topics: readonly TopicDescripti
       if (exists.has(partition)) continue
       const names = topics.length > 3 ? `any of ${topics.length} topics` : topics.map(({name}) => name).join(', ')
       throw new UsageError(`partition ${partition} does not exist in ${names}`, {
-        hints: [`there are partitions ${formatPartitions([...exists].sort((a, b) => a - b).map(one => [one, one]))}`],
+        hints: [`there are partitions ${formatPartitions(toPartitionSet(exists))}`],
         context: {partition},
       })
     }

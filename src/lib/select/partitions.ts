@@ -28,6 +28,11 @@ function parseRange(text: string, flag: string): [number, number] {
   return [first, last]
 }
 
+/** The set of these numbers. */
+export function toPartitionSet(partitions: Iterable<number>): PartitionSet {
+  return mergeRanges([...partitions].map(partition => [partition, partition]))
+}
+
 function mergeRanges(ranges: readonly [number, number][]): PartitionSet {
   const merged: [number, number][] = []
   for (const [first, last] of ranges.toSorted((left, right) => left[0] - right[0])) {

@@ -190,7 +190,7 @@ describe('sources', () => {
     const missing = freeze(three, {partitions: [[1, 100_000]]})
     await expect(missing).rejects.toThrow(UsageError)
     await expect(missing).rejects.toThrow('partition 3 does not exist in orders-dlq')
-    await expect(missing).rejects.toMatchObject({hints: ['there are partitions 0,1,2']})
+    await expect(missing).rejects.toMatchObject({hints: ['there are partitions 0-2']})
     await expect(names('orders-dlq:7:0')).rejects.toThrow('partition 7 does not exist in orders-dlq')
   })
 

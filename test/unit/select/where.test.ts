@@ -139,12 +139,12 @@ describe('on a record that it does not fit', () => {
 
 describe('wrong use is found before any record is read', () => {
   test.each([
-    ['failure.stag == "x"', "unknown field 'failure.stag'", ["did you mean 'stage'?"]],
+    ['failure.stag == "x"', "unknown field 'failure.stag'", ["did you mean 'failure.stage'?"]],
     ['failur.stage == "x"', "unknown field 'failur'", ["did you mean 'failure'?"]],
     ['stage == "x"', "unknown field 'stage'", ["did you mean 'failure.stage'?"]],
     ['failure.topic == "x"', "unknown field 'failure.topic'", ["did you mean 'failure.origin.topic'?"]],
-    ['failure["stag"] == "x"', "unknown field 'failure.stag'", ["did you mean 'stage'?"]],
-    ['has(failure.stag)', "unknown field 'failure.stag'", ["did you mean 'stage'?"]],
+    ['failure["stag"] == "x"', "unknown field 'failure.stag'", ["did you mean 'failure.stage'?"]],
+    ['has(failure.stag)', "unknown field 'failure.stag'", ["did you mean 'failure.stage'?"]],
     ['headers.exists(h, h.nam == "x")', "unknown field 'nam'", ["did you mean 'name'?"]],
     ['headers[0].nam == "x"', "unknown field 'nam'", ["did you mean 'name'?"]],
     ['headers.name == "x"', "headers has no field 'name'", []],

@@ -1,6 +1,6 @@
 import type {parse} from '@bufbuild/cel'
 import {UsageError} from '../../errors.ts'
-import {didYouMean} from '../suggest.ts'
+import {didYouMean, nearest} from '../suggest.ts'
 import {WHERE_FIELDS, wherePaths, type FieldNode} from './where-fields.ts'
 
 export type Expr = ReturnType<typeof parse>['expr']
@@ -111,12 +111,10 @@ export function checkWhere(expr: Expr, flag: string, functions: ReadonlySet<stri
     }
     const member = memberOf(parent, name)
     if (member !== null) return member
-    const inner = pathsEndingIn(name)
-    const near = didYouMean(name, Object.keys(parent.members))
-    return fail(
-      `unknown field '${pathOf(parent)}.${name}'`,
-      near.length > 0 ? near : inner.slice(0, 1).map(path => `did you mean '${path}'?`),
-    )
+    const path = pathOf(parent)
+    const near = nearest(name, Object.keys(parent.members))
+    const meant = near === null ? pathsEndingIn(name)[0] : `${path}.${near}`
+    return fail(`unknown field '${path}.${name}'`, meant === undefined ? [] : [`did you mean '${meant}'?`])
   }
 
   const indexShape = (parent: Shape, index: Expr | undefined): Shape => {
