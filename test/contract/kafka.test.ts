@@ -162,7 +162,7 @@ describe('with the Java client', () => {
       {id: second, do: 'close'},
     ])
     const truth = await helper.consume(topic)
-    expect(truth.map(record => record.value)).toEqual(['a', 'b', 'c'])
+    expect(truth.map(record => String(bytesOf(record.value)))).toEqual(['a', 'b', 'c'])
     const [answer] = await cluster.reader.offsets([{topic, partition: 0, at: 'last-stable'}])
     const end = answer?.offset ?? 0n
     // 3 committed and 5 aborted records, 5 markers.
