@@ -7,7 +7,7 @@ import {equalsAt} from './raw.ts'
  * The byte strings that a value may stand for: its UTF-8 text and, for `0x` and whole bytes in hex, those bytes. Both,
  * because keys that are text and begin with 0x (account numbers) are common.
  */
-export function bytesMeant(text: string): readonly Buffer[] {
+function bytesMeant(text: string): readonly Buffer[] {
   const hex = /^0x((?:[0-9a-fA-F]{2})*)$/.exec(text)
   const plain = Buffer.from(text)
   return hex === null ? [plain] : [Buffer.from(hex[1] ?? '', 'hex'), plain]

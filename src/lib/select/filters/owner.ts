@@ -4,7 +4,11 @@ import {badValue} from '../usage.ts'
 import type {FilterDefinition} from './filter.ts'
 import {peekMention} from './raw.ts'
 
-function ownerFilter(summary: string, read: (failure: Failure) => string | undefined): FilterDefinition {
+function ownerFilter(
+  summary: string,
+  read: (failure: Failure) => string | undefined,
+  isInHeaders: boolean,
+): FilterDefinition {
   return {
     summary,
     placeholder: 'NAME',
@@ -16,15 +20,16 @@ function ownerFilter(summary: string, read: (failure: Failure) => string | undef
           const name = read(failure)
           return name !== undefined && (glob?.matches(name) ?? name === text)
         },
-        peek: peekMention(glob?.longestLiteral ?? text),
+        peek: isInHeaders ? peekMention(glob?.longestLiteral ?? text) : null,
       }
     },
   }
 }
 
-export const connectorFilter = ownerFilter('Connector that failed: name or glob.', failure => failure.connector)
-export const groupFilter = ownerFilter('Consumer group that failed: name or glob.', failure => failure.group)
-export const appFilter = ownerFilter('Application that failed: id or glob.', failure => failure.app)
+// Connect writes its name into a header; a group or application may be a conclusion from the topic's name.
+export const connectorFilter = ownerFilter('Connector that failed: name or glob.', failure => failure.connector, true)
+export const groupFilter = ownerFilter('Consumer group that failed: name or glob.', failure => failure.group, false)
+export const appFilter = ownerFilter('Application that failed: id or glob.', failure => failure.app, false)
 
 export const taskFilter: FilterDefinition = {
   summary: 'Task that failed: a number (Connect) or such as 0_1 (Streams).',

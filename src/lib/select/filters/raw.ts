@@ -13,7 +13,8 @@ export function equalsAt(bytes: Buffer, start: number, length: number, wanted: B
 
 /**
  * A peek for filters on text that a dialect takes from header values (or from an envelope in the record's value): `no`
- * when the text is nowhere in them. Never `yes`, because the text may stand in another header.
+ * when the text is nowhere in them. Never `yes`, because the text may stand in another header. Not for what a dialect
+ * concludes from the topic's name.
  * @returns null for text that does not survive decoding as it is (replacement characters), or is empty
  */
 export function peekMention(text: string): ((cursor: RecordCursor) => Peek) | null {
