@@ -58,7 +58,7 @@ export function unique(name: string): string {
  * @param look null = not yet
  * @throws Error with `what` after the deadline
  */
-export async function eventually<T>(what: string, look: () => Promise<T | null>, timeoutMs = 30_000): Promise<T> {
+export async function eventually<T>(what: string, look: () => Promise<T | null>, timeoutMs = 60_000): Promise<T> {
   const deadline = Date.now() + timeoutMs
   for (;;) {
     const found = await look()
