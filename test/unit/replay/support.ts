@@ -9,7 +9,8 @@ import type {
   ProducerSession,
   TopicConfigs,
 } from '../../../src/lib/kafka/ports.ts'
-import type {KafkaRecord, RecordHeader} from '../../../src/lib/kafka/record.ts'
+import type {KafkaRecord} from '../../../src/lib/kafka/record.ts'
+import {connectSet, header} from '../../support/replay-letters.ts'
 import {DEFAULT_HEADER_POLICY} from '../../../src/lib/replay/header-policy.ts'
 import type {PlanInput} from '../../../src/lib/replay/plan-replay.ts'
 import {ORIGIN_TARGET} from '../../../src/lib/replay/target.ts'
@@ -20,24 +21,7 @@ import {FakeClock} from '../../support/fake-clock.ts'
 
 export const NOW = 1_764_500_000_000
 
-export const header = (name: string, value: string | null): RecordHeader => ({
-  name: Buffer.from(name),
-  value: value === null ? null : Buffer.from(value),
-})
-
-/** Connect's context headers for an origin. */
-export const connectSet = (topic: string, partition: number, offset: number): RecordHeader[] => [
-  header('__connect.errors.topic', topic),
-  header('__connect.errors.partition', String(partition)),
-  header('__connect.errors.offset', String(offset)),
-  header('__connect.errors.connector.name', 'orders-sink'),
-  header('__connect.errors.task.id', '0'),
-  header('__connect.errors.stage', 'VALUE_CONVERTER'),
-  header('__connect.errors.class.name', 'org.apache.kafka.connect.json.JsonConverter'),
-  header('__connect.errors.exception.class.name', 'org.apache.kafka.connect.errors.DataException'),
-  header('__connect.errors.exception.message', null),
-  header('__connect.errors.exception.stacktrace', 'at x'),
-]
+export {connectSet, header}
 
 export type Partial = {-readonly [name in keyof KafkaRecord]?: KafkaRecord[name]}
 
