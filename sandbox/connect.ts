@@ -20,7 +20,7 @@ export interface ConnectOptions {
 export type ConnectorConfig = Readonly<Record<string, string>>
 
 /** Answer of `GET /connectors/NAME/status`. */
-export interface ConnectorStatus {
+interface ConnectorStatus {
   readonly name: string
   readonly connector: {readonly state: string; readonly worker_id: string; readonly trace?: string}
   readonly tasks: readonly {readonly id: number; readonly state: string; readonly trace?: string}[]
@@ -130,7 +130,7 @@ export function connectClient(url: string): ConnectClient {
     return response.status === 404 ? null : ((await response.json()) as ConnectorStatus)
   }
   const waitFor = async (name: string, state: string): Promise<void> => {
-    const deadline = Date.now() + 60_000
+    const deadline = Date.now() + 120_000
     for (;;) {
       const now = await status(name)
       const states = now === null ? [] : [now.connector.state, ...now.tasks.map(task => task.state)]
@@ -147,7 +147,7 @@ export function connectClient(url: string): ConnectClient {
   // Tasks that have gone cannot take one more record with the old configuration, nor be mistaken for the new ones.
   const stopTasks = async (name: string): Promise<void> => {
     await rest('PUT', at(name, '/stop'))
-    const deadline = Date.now() + 60_000
+    const deadline = Date.now() + 120_000
     for (;;) {
       const now = await status(name)
       if (now?.connector.state === 'STOPPED' && now.tasks.length === 0) return
@@ -186,7 +186,7 @@ async function rest(
   body?: ConnectorConfig,
   accepted: readonly number[] = [],
 ): Promise<Response> {
-  const deadline = Date.now() + 60_000
+  const deadline = Date.now() + 120_000
   for (;;) {
     const response = await fetch(url, {
       method,

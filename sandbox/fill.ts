@@ -15,7 +15,7 @@ export async function fillTopics(helper: JavaHelper, flows: readonly Flow[]): Pr
 
 /**
  * Start the failing sinks and wait until all planned dead letters are there.
- * @throws SandboxError when a queue does not hold exactly the planned number within a minute
+ * @throws SandboxError when a queue does not hold exactly the planned number within two minutes
  */
 export async function failSinks(
   helper: JavaHelper,
@@ -24,7 +24,7 @@ export async function failSinks(
   outputDir: string,
 ): Promise<void> {
   for (const flow of flows) await connect.putConnector(flow.connector, connectorConfig(flow, outputDir, false))
-  const deadline = Date.now() + 60_000
+  const deadline = Date.now() + 120_000
   for (const flow of flows) {
     const expected = deadLetterCount(flow)
     for (;;) {

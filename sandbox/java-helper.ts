@@ -6,7 +6,7 @@ import type {KafkaLibs} from './libs.ts'
 import {toolJvmArguments} from './tools.ts'
 
 /** Where a written record lies. */
-export interface RecordPlace {
+interface RecordPlace {
   readonly partition: number
   /** Decimal string. */
   readonly offset: string
@@ -17,7 +17,7 @@ export type TransactionStep =
   | {readonly id: string; readonly do: 'begin' | 'commit' | 'abort' | 'close'}
   | {readonly id: string; readonly do: 'send'; readonly records: readonly SourceRecord[]}
 
-export interface NewTopicOptions {
+interface NewTopicOptions {
   readonly partitions?: number
   readonly configs?: Readonly<Record<string, string>>
 }

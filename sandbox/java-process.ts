@@ -148,7 +148,7 @@ export async function waitUntil(java: JavaProcess, timeoutMs: number, isReady: (
 }
 
 /** The end of a log file, for an error message. */
-export function logTail(logFile: string, lines = 25): string {
+function logTail(logFile: string, lines = 25): string {
   return existsSync(logFile) ? `${logFile}:\n${lastLines(readFileSync(logFile, 'utf8'), lines)}` : `${logFile} is empty`
 }
 

@@ -1,4 +1,4 @@
-export type SaslMechanism = 'PLAIN' | 'SCRAM-SHA-256' | 'SCRAM-SHA-512'
+type SaslMechanism = 'PLAIN' | 'SCRAM-SHA-256' | 'SCRAM-SHA-512'
 
 /** One more way into the brokers, beside the plain listener. */
 export interface ExtraListener {
@@ -9,7 +9,7 @@ export interface ExtraListener {
   readonly tls?: ListenerTls
 }
 
-export interface ListenerTls {
+interface ListenerTls {
   /** PKCS12 file with the broker's key and certificate chain. */
   readonly keystore: string
   readonly password: string

@@ -16,7 +16,7 @@ export interface Flow {
   readonly records: readonly PlannedRecord[]
 }
 
-export interface PlannedRecord {
+interface PlannedRecord {
   readonly record: SourceRecord
   /** Stage at which the sink fails on it; null when it is fine. */
   readonly stage: 'KEY_CONVERTER' | 'VALUE_CONVERTER' | 'HEADER_CONVERTER' | 'TRANSFORMATION' | 'TASK_PUT' | null

@@ -8,7 +8,7 @@ import {toolJvmArguments} from './tools.ts'
 /** Alias of the key in every key store made here. */
 const ALIAS = 'own'
 
-export interface CertifiedKey {
+interface CertifiedKey {
   /** PKCS12 file: key, certificate, authority. */
   readonly keystore: string
   readonly password: string
