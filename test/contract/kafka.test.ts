@@ -87,7 +87,7 @@ describe('with the Java client', () => {
   })
   afterAll(() => cluster.close())
 
-  test.each(CODECS)('what we write with %s it reads, byte for byte', async compression => {
+  test.each(CODECS)('[BR-23] what we write with %s it reads, byte for byte', async compression => {
     const topic = await createTopic(cluster, 1)
     await using session = await cluster.writer.open({compression, transactionalId: null, deliveryTimeoutMs: 20_000})
     const records = new RecordBatchBuilder()
@@ -103,7 +103,7 @@ describe('with the Java client', () => {
     expect(read).toEqual(HOSTILE)
   })
 
-  test.each(CODECS)('what it writes with %s we read, byte for byte', async compression => {
+  test.each(CODECS)('[BR-24] [BR-25] [BR-26] what it writes with %s we read, byte for byte', async compression => {
     const topic = await createTopic(cluster, 1)
     await helper.produce(
       HOSTILE.map(({timestamp, key, value, headers}) => ({
@@ -130,7 +130,26 @@ describe('with the Java client', () => {
     expect([...codecs]).toEqual([compression])
   })
 
-  test('two interleaved aborted transactions, one with keys of int32 0, are hidden from every start', async () => {
+  test('[BR-42] a read ends where the last entry is the marker of a transaction', async () => {
+    const topic = await createTopic(cluster, 1)
+    const id = unique('tx')
+    const records = [1, 2].map(value => ({topic, partition: 0, key: null, value: String(value)}))
+    await helper.transactions([
+      {id, do: 'begin'},
+      {id, do: 'send', records},
+      {id, do: 'commit'},
+      {id, do: 'close'},
+    ])
+    let [read, control] = [0, 0]
+    const ranges = [{topic, partition: 0, from: 0n, to: 3n}]
+    for await (const block of cluster.reader.read({ranges, isolationLevel: 'read_committed', order: 'partition'})) {
+      control += block.controlRecords
+      for (const cursor of recordsIn(block)) read += cursor.valueLength
+    }
+    expect([read, control]).toEqual([2, 1])
+  })
+
+  test('[BR-46] two interleaved aborted transactions, one with keys of int32 0, are hidden from every start', async () => {
     const topic = await createTopic(cluster, 1)
     const [first, second] = [unique('tx'), unique('tx')]
     const zero: ArchiveBytes = {base64: Buffer.alloc(4).toString('base64')}

@@ -37,6 +37,30 @@ describe('formatArchiveLine', () => {
     )
   })
 
+  test('[BR-54] a value that is not UTF-8 is base64', () => {
+    expect(formatArchiveLine({...base, value: Buffer.from([0x8b])})).toContain('"value":{"base64":"iw=="}')
+  })
+
+  test('[BR-56] the text null and no value at all are two things, in both directions', () => {
+    const [text, none] = [{...base, value: Buffer.from('null')}, base]
+    expect(formatArchiveLine(text)).toContain('"value":"null"')
+    expect(formatArchiveLine(none)).toContain('"value":null')
+    expect(parseArchiveLine(formatArchiveLine(text), 1)).toEqual(text)
+    expect(parseArchiveLine(formatArchiveLine(none), 1)).toEqual(none)
+  })
+
+  test('[BR-53] line feeds, zero bytes and binary headers stay in one line and come back', () => {
+    const record: KafkaRecord = {
+      ...base,
+      key: Buffer.from([0]),
+      value: Buffer.from([0x0a, 0x00, 0xff, 0x0a]),
+      headers: [{name: Buffer.from('a'), value: Buffer.from([0xff])}],
+    }
+    const line = formatArchiveLine(record)
+    expect(line).not.toContain('\n')
+    expect(parseArchiveLine(line, 1)).toEqual(record)
+  })
+
   test('a record without a time has timestamp null', () => {
     expect(formatArchiveLine({...base, timestamp: null})).toContain('"timestamp":null')
   })

@@ -209,7 +209,7 @@ describe('cursor on hostile records with a right checksum', () => {
 })
 
 describe('cursor', () => {
-  test('[BR-21] keeps repeated headers in order, null and empty apart', () => {
+  test('[BR-21] [BR-25] keeps repeated headers in order, null and empty apart', () => {
     const names = ['a', 'b', 'a', '', 'a']
     const values = [Buffer.from('1'), null, Buffer.alloc(0), Buffer.from('x'), null]
     const headers = names.map((name, index) => ({name: Buffer.from(name), value: values[index] ?? null}))
