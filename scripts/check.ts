@@ -5,7 +5,7 @@ const steps: readonly (readonly [name: string, command: string, args: readonly s
   ['types', 'tsc', ['--noEmit', '-p', 'tsconfig.json']],
   ['lint', 'oxlint', ['--deny-warnings']],
   ['format', 'prettier', ['--check', '--log-level', 'warn', '.']],
-  ['boundaries', 'depcruise', ['--config', '.dependency-cruiser.mjs', 'src']],
+  ['boundaries', 'node', ['scripts/boundaries.ts']],
   ['unused', 'knip', ['--no-progress']],
   ['tests', 'vitest', ['run', '--project', 'unit']],
 ]

@@ -19,13 +19,13 @@ export interface StepResult {
 
 /**
  * Run one tool to its end.
- * @param options.quiet collect the output instead of passing it on
+ * @param options.quiet collect the output instead of passing it on; `stdoutOnly` leaves stderr out of it
  * @throws Error when the tool cannot be started
  */
 export async function runTool(
   command: string,
   args: readonly string[],
-  options: {quiet?: boolean; env?: NodeJS.ProcessEnv; cwd?: string} = {},
+  options: {quiet?: boolean; stdoutOnly?: boolean; env?: NodeJS.ProcessEnv; cwd?: string} = {},
 ): Promise<StepResult> {
   const started = performance.now()
   const {promise, resolve, reject} = Promise.withResolvers<StepResult>()
@@ -39,7 +39,8 @@ export async function runTool(
     output += chunk.toString()
   }
   child.stdout?.on('data', collect)
-  child.stderr?.on('data', collect)
+  if (options.stdoutOnly !== true) child.stderr?.on('data', collect)
+  else child.stderr?.resume()
   child.on('error', reject)
   child.on('close', code => {
     resolve({code: code ?? 1, output, seconds: (performance.now() - started) / 1000})
