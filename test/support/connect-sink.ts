@@ -7,7 +7,7 @@ import {ensureLibs, type KafkaLibs} from '../../sandbox/libs.ts'
 import {eventually, unique} from './sandbox.ts'
 
 /** A record as the sandbox's sink got it: bytes, or whatever its converter made of them. */
-export interface ProcessedRecord {
+interface ProcessedRecord {
   readonly topic: string
   readonly partition: number
   readonly offset: string
