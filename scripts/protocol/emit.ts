@@ -112,7 +112,8 @@ function versionNote({versions: {min, max}}: Field, all: Range): string {
 /** What a caller may leave out of a request. */
 function isOptional(field: Field, versions: Range): boolean {
   const always = field.versions.min === versions.min && field.versions.max === versions.max
-  return field.fallback !== null || field.tag !== null || field.ignorable || !always
+  const isUuid = field.type.kind === 'scalar' && field.type.scalar === 'uuid'
+  return field.fallback !== null || field.tag !== null || field.ignorable || isUuid || !always
 }
 
 function typeName(type: FieldType): string {

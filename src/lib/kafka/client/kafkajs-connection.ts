@@ -46,6 +46,8 @@ export class BrokerConnection {
   #ready: Promise<void> | null = null
   #isReady = false
   #dropped: Error | null = null
+  /** Wakes who waits out a throttle when the connection is dropped. */
+  readonly #gone = new AbortController()
   #ranges: ReadonlyMap<number, ApiRange> = new Map()
   #features: ReadonlyMap<string, number> = new Map()
   /** Monotonic ms until which the broker wants silence (KIP-219), for [others, Fetch]. */
@@ -154,7 +156,10 @@ export class BrokerConnection {
     const {clock} = this.#settings
     const lane = api.key === FETCH ? 1 : 0
     const quietMs = this.#quietUntil[lane] - clock.monotonic()
-    if (quietMs > 0) await clock.sleep(quietMs, {signal})
+    if (quietMs > 0)
+      await clock.sleep(quietMs, {
+        signal: AbortSignal.any(signal === undefined ? [this.#gone.signal] : [this.#gone.signal, signal]),
+      })
     const late = (): Error =>
       new TransportError('timeout', this.address, `${this.address} did not answer ${api.name} within ${timeoutMs} ms`, {
         context: {api: api.name, timeoutMs},
@@ -174,6 +179,7 @@ export class BrokerConnection {
   drop(error: Error): void {
     if (this.#dropped !== null) return
     this.#dropped = error
+    this.#gone.abort(error)
     for (const connection of this.#guarded.connections) connection.closeHard(error)
   }
 

@@ -318,6 +318,20 @@ describe('sending', () => {
     expect(fake.of(METADATA)).toHaveLength(before + 1)
   })
 
+  test('a wait that the broker asked for ends with an abort, and with close', async () => {
+    const fake = await broker()
+    const made = await connected(fake)
+    fake.answer = request => metadata(request.version, fake.port, 60_000)
+    await made.send(1, metadataApi, anyMetadata)
+    const stop = new AbortController()
+    const aborted = made.send(1, metadataApi, anyMetadata, {signal: stop.signal})
+    const closed = failure(made.send(1, metadataApi, anyMetadata))
+    stop.abort(new Error('enough'))
+    await expect(aborted).rejects.toThrow('enough')
+    await made.close()
+    expect(await closed).toMatchObject({kind: 'closed'})
+  })
+
   test('a broker that closed an idle connection gets a new one without an error', async () => {
     const fake = await broker()
     const made = await connected(fake)

@@ -12,7 +12,7 @@ export interface DeleteTopicsRequest {
 
 export interface DeleteTopicsRequestDeleteTopicState {
   readonly name?: string | null | undefined
-  readonly topicId: string
+  readonly topicId?: string | undefined
 }
 
 export function readDeleteTopicsRequestDeleteTopicState(r: WireReader, _version: number): DeleteTopicsRequestDeleteTopicState {
@@ -32,7 +32,7 @@ export function readDeleteTopicsRequest(r: WireReader, version: number): DeleteT
 
 export function writeDeleteTopicsRequestDeleteTopicState(w: WireWriter, value: DeleteTopicsRequestDeleteTopicState, _version: number): void {
   w.nullableString(value.name ?? null)
-  w.uuid(value.topicId)
+  w.uuid(value.topicId ?? ZERO_UUID)
   w.tags()
 }
 
