@@ -18,7 +18,7 @@ export type InspectSummary = Pick<InspectResult, 'scanned'>
 
 export default class Inspect extends RecordCommand<InspectSummary> {
   static override summary = 'List dead letters and why each one died.'
-  static override description = `Reads topics, archives or both kinds of examples, and prints one row a dead letter. On a plain topic the records are listed too.
+  static override description = `Prints one row a dead letter, as it is read. On a plain topic (not a dead letter topic) the records are listed too.
 
 SOURCE is a topic, a quoted pattern such as '*-dlq', an address topic:partition:offset, a path, example:NAME, or - for an archive on stdin. The end is fixed when the command starts; no consumer group is joined.
 
@@ -72,13 +72,14 @@ Exit codes: 0 done, also with nothing found; 3 a partition could not be read to 
       columns,
       limited: flags.limit !== undefined || flags.tail !== undefined,
       follow: flags.follow,
-      context: this.renderContext(),
+      context: this.renderContext({fit: !flags.wide}),
       warnings: () => this.warnings,
       onError: error => this.tellInDocument(error),
     })
     await this.printAll(chunks)
     const scanned = scan.scanned()
     await this.closeScan(scanned, state.matched)
+    if (state.dropped.length > 0) await this.say(`no room for ${state.dropped.join(', ')}; --wide shows all columns`)
     if (state.hidden > 0) await this.say(`${state.hidden} more; --limit 0 shows all`)
     if (state.first !== null) await this.suggestNext(`kdlq show ${state.first}${this.archiveHint(request)}`)
     return {scanned}

@@ -86,7 +86,7 @@ Exit codes: 0 done; 3 a partition could not be read to its end; 2, 4, 5 wrong us
     const result: StatsResult = {...report, groups, scanned}
     if (flags['save-baseline'] !== undefined) await this.saveBaseline(flags['save-baseline'], result, report.groups)
     const format = outputFormat(flags)
-    const context = this.renderContext()
+    const context = this.renderContext({fit: !flags.wide})
     if (format === 'json')
       await this.print(envelope(this.commandName, {result, warnings: this.warnings}, context.forTerminal))
     else await this.printAll(renderItems(groups, view, {format, columns, context}))

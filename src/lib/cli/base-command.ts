@@ -102,10 +102,16 @@ export abstract class BaseCommand<Result> extends Command {
     return effectiveSettings(await this.configuration(), profile ?? null)
   }
 
-  /** Facts for the renderers about stdout. */
-  protected renderContext(): RenderContext {
+  /** Facts for the renderers about stdout. @param options.fit false = cut nothing, also on a terminal */
+  protected renderContext(options: {readonly fit: boolean} = {fit: true}): RenderContext {
     const {width, colour, unicode, isTTY} = decorationOf(this.io, 'stdout', this.runtime.report.noColor)
-    return {width, unicode: unicode || !isTTY, paint: createPaint(colour), nowMs: this.clock.now(), forTerminal: isTTY}
+    return {
+      width: options.fit ? width : null,
+      unicode: unicode || !isTTY,
+      paint: createPaint(colour),
+      nowMs: this.clock.now(),
+      forTerminal: isTTY,
+    }
   }
 
   /** Data on stdout; waits for a slow reader. */

@@ -1,4 +1,4 @@
-import type {Command} from '@oclif/core'
+import type {Command, Interfaces} from '@oclif/core'
 import {CommandHelp, Help} from '@oclif/core'
 import {runtimeOf} from './runtime.ts'
 
@@ -25,6 +25,16 @@ class GroupedCommandHelp extends CommandHelp {
     return {flagGroups: Object.fromEntries(sorted), mainFlags}
   }
 
+  /** The flags stand below in groups; a usage line with all of them says nothing. */
+  protected override defaultUsage(): string {
+    const args = Object.values(this.command.args).map(arg => `${this.arg(arg)}${arg.multiple === true ? '...' : ''}`)
+    const required = Object.values(this.command.flags).flatMap(flag => {
+      if (flag.required !== true || flag.type !== 'option') return []
+      return [`--${flag.name} ${typeof flag.helpValue === 'string' ? flag.helpValue : 'VALUE'}`]
+    })
+    return [this.command.id, ...args, ...required, '[FLAGS]'].join(' ')
+  }
+
   protected override description(): string | undefined {
     // The summary already stands above.
     const text = this.command.description
@@ -40,6 +50,10 @@ class GroupedCommandHelp extends CommandHelp {
 /** Help of the program: commands in groups, flags in groups. */
 export default class KdlqHelp extends Help {
   protected override CommandHelpClass = GroupedCommandHelp
+
+  constructor(config: Interfaces.Config, opts: Partial<Interfaces.HelpOptions> = {}) {
+    super(config, {...opts, maxWidth: Math.min(runtimeOf(config).io.stdout.width ?? 80, 120)})
+  }
 
   protected override formatCommands(commands: Command.Loadable[]): string {
     const byId = new Map(commands.map(command => [command.id.replaceAll(':', ' '), command]))
@@ -64,12 +78,14 @@ export default class KdlqHelp extends Help {
   }
 
   protected override async showRootHelp(): Promise<void> {
-    this.log(this.formatRoot())
-    this.log('')
+    this.log(`${this.config.pjson['description'] ?? this.config.bin}\n`)
+    this.log(`${this.section('USAGE', `$ ${this.config.bin} COMMAND [ARGUMENTS] [FLAGS]`)}\n`)
     const commands = this.sortedCommands.filter(({id, hidden}) => id !== '' && !hidden)
     this.log(this.formatCommands(commands))
     this.log('')
-    this.log(`Exit codes: ${this.config.bin} help exit-codes. Try: ${this.config.bin} inspect example:orders-dlq`)
+    this.log(
+      `Help of a command: ${this.config.bin} COMMAND --help. Exit codes: ${this.config.bin} help exit-codes. Try: ${this.config.bin} inspect example:orders-dlq`,
+    )
   }
 
   protected override log(...lines: string[]): void {

@@ -48,6 +48,8 @@ export interface ListState {
   hidden: number
   /** Address of the first one; null before it. */
   first: string | null
+  /** Headers of columns that the terminal has no room for. */
+  dropped: readonly string[]
 }
 
 /** A scan as text chunks in any format; nothing is kept but a block of rows. */
@@ -56,7 +58,7 @@ export function listDeadLetters(
   view: View<DeadLetter>,
   options: ListOptions,
 ): {readonly chunks: AsyncIterable<string>; readonly state: ListState} {
-  const state: ListState = {matched: 0, hidden: 0, first: null}
+  const state: ListState = {matched: 0, hidden: 0, first: null, dropped: []}
   const {format, context} = options
   const isForPeople = format === 'table' || format === 'markdown'
   const most = isForPeople && !options.limited && !options.follow ? DEFAULT_ROWS : Infinity
@@ -76,18 +78,32 @@ export function listDeadLetters(
       }),
     }
   }
-  return {state, chunks: rows(items, view, format, options)}
+  return {
+    state,
+    chunks: rows(items, view, format, {
+      ...options,
+      onDropped: headers => {
+        state.dropped = headers
+      },
+    }),
+  }
 }
 
 async function* rows(
   items: AsyncGenerator<DeadLetter>,
   view: View<DeadLetter>,
   format: Exclude<OutputFormat, 'json'>,
-  options: ListOptions,
+  options: ListOptions & {readonly onDropped: (headers: readonly string[]) => void},
 ): AsyncGenerator<string> {
-  const {context, follow} = options
+  const {context, follow, onDropped} = options
   if (options.columns !== null || format !== 'table' || follow) {
-    yield* renderItems(items, view, {format, context, follow, columns: options.columns ?? view.defaultColumns})
+    yield* renderItems(items, view, {
+      format,
+      context,
+      follow,
+      onDropped,
+      columns: options.columns ?? view.defaultColumns,
+    })
     return
   }
   // A plain topic has no failures to show: its keys and values are worth the room.
@@ -101,6 +117,7 @@ async function* rows(
   yield* renderItems(joined(begin, items), view, {
     format,
     context,
+    onDropped,
     columns: isPlain ? PLAIN_COLUMNS : view.defaultColumns,
   })
 }

@@ -27,6 +27,8 @@ export class Progress implements AsyncDisposable {
     this.#clock = clock
     this.#active = output.isTTY && !options.quiet
     this.#startedAt = clock.monotonic()
+    // Work that is done at once shows no progress.
+    this.#lastDrawn = this.#startedAt + 200
   }
 
   /** Draws at most ten times a second. */
@@ -46,7 +48,6 @@ export class Progress implements AsyncDisposable {
   async clear(): Promise<void> {
     if (!this.#drawn) return
     this.#drawn = false
-    this.#lastDrawn = -Infinity
     await this.#output.write('\r\u001b[K')
   }
 

@@ -1,6 +1,7 @@
 import type {KdlqError} from '../errors.ts'
 import {ConfigError, UsageError} from '../errors.ts'
 import {nearest} from '../select/suggest.ts'
+import {isRecord} from './guards.ts'
 import type {Environment} from './io.ts'
 
 /** The parts of oclif's parse errors that are read here; its classes are not exported by name. */
@@ -60,6 +61,16 @@ export function toUsageError(error: Error & ParseFailure, command: string): Usag
     return new UsageError(`unknown flag ${names.join(', ')}`, {
       code: 'E_UNKNOWN_FLAG',
       hints: [...hints, help],
+      cause: error,
+    })
+  }
+  if (error.args !== undefined && error.message.startsWith('Missing ')) {
+    const names = error.args.flatMap(arg =>
+      isRecord(arg) && typeof arg['name'] === 'string' ? [arg['name'].toUpperCase()] : [],
+    )
+    return new UsageError(`missing argument ${names.join(', ')}`, {
+      code: 'E_MISSING_ARGUMENT',
+      hints: [help],
       cause: error,
     })
   }

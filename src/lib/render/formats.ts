@@ -15,6 +15,8 @@ export interface RenderOptions {
   readonly context: RenderContext
   /** Show each row at once instead of in blocks. */
   readonly follow?: boolean
+  /** Told the headers of columns that a table has no room for. */
+  readonly onDropped?: (headers: readonly string[]) => void
 }
 
 /** Items in one format, as text chunks, while they come. Nothing is kept but the current block of rows. */
@@ -26,7 +28,11 @@ export function renderItems<T>(
   const columns = pickColumns(view, options.columns)
   const {context} = options
   const renderers: Record<RowFormat, () => AsyncGenerator<string>> = {
-    table: () => renderTable(items, columns, context, {blockRows: options.follow === true ? 1 : BLOCK_ROWS}),
+    table: () =>
+      renderTable(items, columns, context, {
+        blockRows: options.follow === true ? 1 : BLOCK_ROWS,
+        onDropped: options.onDropped,
+      }),
     jsonl: () => renderLines(items, item => `${jsonText(view.toJson(item), context.forTerminal)}\n`),
     csv: () => renderCsv(items, columns, context),
     markdown: () => renderMarkdown(items, columns, context),

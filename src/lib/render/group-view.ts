@@ -30,7 +30,7 @@ function byColumn(word: GroupKey): Column<GroupRow> {
       return width !== null && CLASS_WORDS.includes(word) ? simpleName(text) : text
     },
     tone: () => 'name',
-    minWidth: 10,
+    minWidth: word === 'fingerprint' ? 11 : 10,
   }
 }
 

@@ -12,6 +12,13 @@ interface Cell {
   readonly width: number
 }
 
+export interface TableOptions {
+  /** Rows that are drawn together; default 200. */
+  readonly blockRows?: number
+  /** Told the headers of columns that did not fit. */
+  readonly onDropped?: ((headers: readonly string[]) => void) | undefined
+}
+
 /**
  * Rows as an aligned table, in blocks, the header once. On a terminal the widths come from the first block and longer
  * cells are cut; without one nothing is cut and a later block may be wider.
@@ -20,15 +27,22 @@ export async function* renderTable<T>(
   items: AsyncIterable<T> | Iterable<T>,
   columns: readonly Column<T>[],
   context: RenderContext,
-  options: {readonly blockRows?: number} = {},
+  options: TableOptions = {},
 ): AsyncGenerator<string> {
   let layout: Layout<T> | null = null
   for await (const block of blocksOf(items, options.blockRows ?? BLOCK_ROWS)) {
     const before: Layout<T> | null = layout
     if (before === null || context.width === null) layout = layOut(columns, block, before, context)
+    if (before === null && layout !== null) tellDropped(columns, layout, options)
     yield drawBlock(layout ?? layOut(columns, [], null, context), block, {withHeader: before === null, context})
   }
   if (layout === null) yield drawBlock(layOut(columns, [], null, context), [], {withHeader: true, context})
+}
+
+function tellDropped<T>(columns: readonly Column<T>[], layout: Layout<T>, {onDropped}: TableOptions): void {
+  const shown = new Set(layout.map(({column}) => column))
+  const dropped = columns.filter(column => !shown.has(column)).map(({header}) => header)
+  if (dropped.length > 0) onDropped?.(dropped)
 }
 
 /** Columns that are shown, with their widths. */
