@@ -44,9 +44,9 @@ export class BlockQueue {
   /** Queue what came for this partition, with the notices noted for it; nothing is queued if there is nothing to tell. */
   push(read: PartitionRead, content: BlockContent = NOTHING): void {
     if (content.bytes === 0 && read.notices.length === 0 && !read.done) return
-    const {topic, partition, from, to} = read.range
+    const {topic, partition, to} = read.range
     const notices: readonly ReadNotice[] = read.notices.splice(0)
-    const {position: nextOffset, done} = read
+    const {from, position: nextOffset, done} = read
     read.blocks.push({topic, partition, from, to, ...content, nextOffset, notices, throttleMs: this.#throttleMs, done})
     this.#throttleMs = 0
     this.#bytes += content.bytes

@@ -6,6 +6,8 @@ import {backoffMs} from './retry.ts'
 /** One partition's state in a read; `FetchSession` moves it. Times are monotonic ms. */
 export class PartitionRead {
   readonly range: ReadRange
+  /** Records below are not shown: the range's start, or the log's start when it moved into a batch. */
+  from: Offset
   /** The next offset to ask for: one behind the last batch that came. */
   position: Offset
   leader: {readonly node: NodeId; readonly epoch: number} | null = null
@@ -32,6 +34,7 @@ export class PartitionRead {
 
   constructor(range: ReadRange) {
     this.range = range
+    this.from = range.from
     this.position = range.from
   }
 

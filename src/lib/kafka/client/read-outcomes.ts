@@ -114,6 +114,7 @@ export class ReadOutcomes {
       const next = to === null || start < to ? start : to
       read.notices.push({kind: 'gap', from: read.position, to: next})
       read.position = next
+      read.from = next
       read.lastEpoch = -1
       read.done = read.ended
       this.#queue.push(read)

@@ -166,6 +166,17 @@ describe('a read through faults', () => {
     expect(records).toEqual(['0:5=five', '0:6=six'])
   })
 
+  test('records deleted up to the middle of a batch stay hidden, though the batch comes whole', async () => {
+    const log = new FakeLog()
+    log.start = 2n
+    log.append(batchAt({base: 0n, values: ['a', 'b', 'c', 'd']}))
+    const {cluster, transport} = readFixture([log])
+    answerOffsets(transport, log)
+    const {records, notices} = await collect(cluster.reader.read(request([range(0, 4n)])))
+    expect(notices).toEqual([{kind: 'gap', from: 0n, to: 2n}])
+    expect(records).toEqual(['0:2=c', '0:3=d'])
+  })
+
   test('a range that was deleted whole ends with its gap', async () => {
     const log = new FakeLog()
     log.start = 50n
