@@ -7,6 +7,7 @@ import {afterAll, beforeAll, expect, test} from 'vitest'
 
 import {IoError} from '../../src/lib/errors.ts'
 import {formatArchiveLine, openArchive, parseArchiveLine} from '../../src/lib/kafka/archive/index.ts'
+import {checkArchiveLine} from '../../src/lib/kafka/archive/line-codec.ts'
 import type {KafkaRecord} from '../../src/lib/kafka/record.ts'
 import {everything, readRecords} from '../unit/kafka/archive/archives.ts'
 
@@ -53,23 +54,27 @@ test('any text is a record or a broken line, nothing else', () => {
   const json = fc.json().map(value => value)
   const shaped = fc
     .record({
-      topic: fc.jsonValue(),
-      partition: fc.jsonValue(),
-      offset: fc.jsonValue(),
-      key: fc.jsonValue(),
-      value: fc.jsonValue(),
-      headers: fc.jsonValue(),
+      topic: fc.oneof(fc.constant('t'), fc.jsonValue()),
+      partition: fc.oneof(fc.constant(0), fc.jsonValue()),
+      offset: fc.oneof(fc.constant('0'), fc.jsonValue()),
+      key: fc.oneof(fc.string({unit: 'binary'}), fc.record({base64: fc.base64String()}), fc.jsonValue()),
+      value: fc.oneof(fc.constant(null), fc.record({base64: fc.string()}), fc.jsonValue()),
+      headers: fc.oneof(fc.array(fc.tuple(fc.string(), fc.option(fc.string()))), fc.jsonValue()),
     })
     .map(value => JSON.stringify(value))
   fc.assert(
     fc.property(fc.oneof(json, shaped, fc.string()), line => {
-      let outcome: unknown
-      try {
-        outcome = parseArchiveLine(line, 1).topic
-      } catch (error) {
-        outcome = error instanceof IoError ? error.code : error
+      const outcome = (read: () => {topic: string}): unknown => {
+        try {
+          return read().topic
+        } catch (error) {
+          return error instanceof IoError ? error.message : error
+        }
       }
-      expect(typeof outcome).toBe('string')
+      const parsed = outcome(() => parseArchiveLine(line, 1))
+      expect(typeof parsed).toBe('string')
+      // The check of the index says the same.
+      expect(outcome(() => checkArchiveLine(line, 1, null))).toBe(parsed)
     }),
     {numRuns: 1000},
   )

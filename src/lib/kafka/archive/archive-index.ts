@@ -1,8 +1,8 @@
 /** Where the records of an archive lie: one pass over all lines, so that every broken line is found before work begins. */
 import {IoError, type KdlqError} from '../../errors.ts'
-import type {KafkaRecord, Offset} from '../record.ts'
+import type {Offset} from '../record.ts'
 import type {ArchiveFile} from './archive-file.ts'
-import {archiveLineError, parseArchiveLine} from './line-codec.ts'
+import {archiveLineError, checkArchiveLine, type RecordPlace} from './line-codec.ts'
 import {scanLines} from './line-scanner.ts'
 
 /** Longest archive line; text of this size still fits a string. */
@@ -66,7 +66,7 @@ interface LinePlace {
 async function scanRecords(
   file: ArchiveFile,
   options: IndexOptions,
-  onRecord: (record: KafkaRecord, line: LinePlace) => void,
+  onRecord: (record: RecordPlace, line: LinePlace) => void,
 ): Promise<void> {
   let number = 0
   for await (const {lines, positions} of scanLines(file.handle, 0, file.size, MAX_LINE_BYTES, options.signal)) {
@@ -77,7 +77,7 @@ async function scanRecords(
         if (line === null || line === undefined) throw archiveLineError('it is too long', number, file.name)
         const text = stripMark(line, number)
         if (isBlank(text)) continue
-        const record = parseArchiveLine(text, number, file.name)
+        const record = checkArchiveLine(text, number, file.name)
         onRecord(record, {start: positions[index] ?? 0, end: positions[index + 1] ?? file.size, number})
       } catch (error) {
         if (!(error instanceof IoError) || error.code !== 'E_ARCHIVE_LINE') throw error
@@ -125,7 +125,7 @@ class RunBuilder {
     this.#index = index
   }
 
-  add(file: ArchiveFile, record: KafkaRecord, line: LinePlace, runBytes: number): void {
+  add(file: ArchiveFile, record: RecordPlace, line: LinePlace, runBytes: number): void {
     const owner = partitionOf(this.#index, record.topic, record.partition)
     const timestamp = record.timestamp ?? -1n
     const last = this.#last
