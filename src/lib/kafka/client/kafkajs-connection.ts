@@ -166,7 +166,7 @@ export class BrokerConnection {
       })
     try {
       const answer = await within(this.#exchange(api, encoded, version), {clock, timeoutMs, late, signal})
-      this.#quietUntil[lane] = clock.monotonic() + answer.throttleMs
+      this.#quietUntil[lane] = Math.max(this.#quietUntil[lane], clock.monotonic() + answer.throttleMs)
       return answer
     } catch (error) {
       // An abort only ends the wait; the answer is read and dropped when it comes.

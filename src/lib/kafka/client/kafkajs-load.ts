@@ -1,4 +1,5 @@
 /** The parts of kafkajs, loaded when the first connection is made and not before. */
+import type {DebugLog} from './kafkajs-deps.ts'
 
 /** What the transport takes of kafkajs. */
 export type Kafkajs = Awaited<ReturnType<typeof loadKafkajs>>
@@ -20,9 +21,6 @@ export async function loadKafkajs() {
     loggers: loggers.default,
   }
 }
-
-/** Takes one line of kafkajs' own log: its part, level and text, never its data (they can hold secrets). */
-export type DebugLog = (line: string) => void
 
 /** A kafkajs logger that reaches neither stdout nor stderr, whatever KAFKAJS_LOG_LEVEL says. */
 export function createKafkajsLogger({loggers}: Pick<Kafkajs, 'loggers'>, debug: DebugLog | null): unknown {

@@ -1,6 +1,6 @@
 /** The Transport over kafkajs' network layer: bootstrap, one connection a broker, metadata, coordinators. */
 import {readFile} from 'node:fs/promises'
-import {systemClock, type Clock} from '../../clock.ts'
+import {systemClock} from '../../clock.ts'
 import {
   findCoordinatorApi,
   type FindCoordinatorRequest,
@@ -12,21 +12,16 @@ import type {Api, ApiRange, Node, NodeId} from '../protocol/types.ts'
 import type {Answer, ClusterMetadata, RequestOptions, Transport} from '../transport.ts'
 import {bootstrap} from './kafkajs-bootstrap.ts'
 import {BrokerConnection, type ConnectionSettings} from './kafkajs-connection.ts'
-import {createKafkajsLogger, loadKafkajs, type DebugLog} from './kafkajs-load.ts'
+import type {TransportDeps} from './kafkajs-deps.ts'
+import {within} from './kafkajs-limits.ts'
+import {createKafkajsLogger, loadKafkajs} from './kafkajs-load.ts'
 import {toClusterMetadata, toNodes} from './kafkajs-metadata.ts'
-import {createSaslOptions, type ReadFile} from './sasl.ts'
+import {createSaslOptions} from './sasl.ts'
 import {formatAddress, type BrokerAddress, type ConnectionConfig} from './security.ts'
 import {loadTls} from './tls.ts'
 import {TransportError} from './transport-error.ts'
 
-export interface TransportDeps {
-  readonly clock?: Clock
-  /** Gets kafkajs' own log lines; they go nowhere without it. */
-  readonly debug?: DebugLog | null
-  readonly readFile?: ReadFile
-  /** Version of kdlq, told to the broker. */
-  readonly clientVersion?: string
-}
+export type {TransportDeps}
 
 const COORDINATOR_KINDS = {group: 0, transaction: 1, share: 2} as const
 const FIRST_BACKOFF_MS = 50
@@ -70,10 +65,17 @@ class KafkajsTransport implements Transport {
       timeoutMs,
       signal: stop,
     })
+    this.#connections.get(first.address)?.drop(new TransportError('closed', first.address, 'connected anew'))
     this.#connections.set(first.address, first)
     this.#features = first.features
     this.#ranges = first.ranges
-    await this.metadata([], {signal, timeoutMs: Math.max(1, timeoutMs - (clock.monotonic() - startMs))})
+    try {
+      await this.metadata([], {signal, timeoutMs: Math.max(1, timeoutMs - (clock.monotonic() - startMs))})
+    } catch (error) {
+      // Whoever could not connect does not have to close.
+      first.drop(new TransportError('closed', first.address, 'not needed'))
+      throw error
+    }
   }
 
   async #load(): Promise<ConnectionSettings> {
@@ -141,7 +143,12 @@ class KafkajsTransport implements Transport {
     const {signal, maxVersion, timeoutMs = this.#config.requestTimeoutMs} = options
     signal?.throwIfAborted()
     const connection = this.#connectionTo(target)
-    if (!connection.isReady) await untilAborted(connection.connect(), signal)
+    if (!connection.isReady) {
+      const {address} = connection
+      const late = (): Error =>
+        new TransportError('timeout', address, `no connection to ${address} within ${timeoutMs} ms`)
+      await within(connection.connect(), {clock: this.#deps.clock, timeoutMs, late, signal})
+    }
     return connection.send(api, body, {signal, maxVersion, timeoutMs})
   }
 
@@ -270,18 +277,4 @@ function coordinatorError(kind: string, key: string, found: {errorCode: number; 
   const subject = kind === 'transaction' ? {transactionalId: key} : {group: key}
   const message = found.errorMessage === '' ? null : found.errorMessage
   return protocolError(found.errorCode, findCoordinatorApi.name, {...subject, message})
-}
-
-/** Wait for a connect that others may share; the abort of one does not stop it. */
-async function untilAborted(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
-  if (signal === undefined) return work
-  const {promise, reject} = Promise.withResolvers<never>()
-  const abort = (): void => reject(signal.reason)
-  if (signal.aborted) abort()
-  signal.addEventListener('abort', abort, {once: true})
-  try {
-    await Promise.race([work, promise])
-  } finally {
-    signal.removeEventListener('abort', abort)
-  }
 }

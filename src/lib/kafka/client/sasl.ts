@@ -1,9 +1,7 @@
 /** SASL for kafkajs: its own PLAIN and SCRAM, and an OAUTHBEARER that tells why it was refused. */
+import type {ReadFile} from './kafkajs-deps.ts'
 import {TransportError} from './transport-error.ts'
 import {formatAddress, type SaslConfig, type TokenSource} from './security.ts'
-
-/** Reads a whole text file; injected so that nothing here knows a file system. */
-export type ReadFile = (path: string) => Promise<Buffer>
 
 interface SaslExchange {
   readonly host: string

@@ -4,7 +4,7 @@ import {connect as connectTcp, isIP, type Socket} from 'node:net'
 import {checkServerIdentity, connect as connectTls, createSecureContext, type SecureContext} from 'node:tls'
 import {ConfigError} from '../../errors.ts'
 import type {KeyStore, Material, TlsConfig, TrustStore} from './security.ts'
-import type {ReadFile} from './sasl.ts'
+import type {ReadFile} from './kafkajs-deps.ts'
 import {certificatesOfPkcs12, refuseJks} from './tls-pkcs12.ts'
 
 const KEEP_ALIVE_DELAY_MS = 60_000

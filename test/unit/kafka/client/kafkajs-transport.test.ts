@@ -152,6 +152,24 @@ describe('connecting', () => {
     expect(await failure(transport(odd.address).connect())).toMatchObject({kind})
   })
 
+  test('a cluster that refuses metadata is no connection: the error is told and no socket is left', async () => {
+    const fake = await broker((request, self) => (request.api === METADATA ? null : self.usual(request)))
+    const clock = new FakeClock()
+    const work = failure(transport(fake.address, {clock}).connect())
+    await vi.waitFor(() => expect(fake.of(METADATA)).toHaveLength(1))
+    await clock.advance(5000)
+    expect(await work).toMatchObject({kind: 'timeout', context: {api: 'Metadata'}})
+    await vi.waitFor(() => expect(fake.sockets.size).toBe(0))
+  })
+
+  test('connecting twice keeps one connection', async () => {
+    const fake = await broker()
+    const made = await connected(fake)
+    await made.connect()
+    await vi.waitFor(() => expect(fake.sockets.size).toBe(1))
+    expect((await made.send(1, metadataApi, anyMetadata)).body.controllerId).toBe(1)
+  })
+
   test('ends with the reason of an abort, and leaves no socket', async () => {
     const silent = await broker(() => null)
     const stop = new AbortController()
@@ -236,6 +254,28 @@ describe('sending', () => {
     late?.socket.write(framed(late.correlationId, metadata(late.version, 1)))
     fake.answer = request => fake.usual(request)
     expect((await made.send(1, metadataApi, anyMetadata)).body.brokers[0]?.port).toBe(fake.port)
+    expect(fake.accepted).toBe(2)
+  })
+
+  test('a limit covers the connect too, and does not spoil it for others', async () => {
+    const fake = await broker()
+    const clock = new FakeClock()
+    const made = await connected(fake, {clock})
+    made.invalidate(1)
+    const held: FakeRequest[] = []
+    fake.answer = request => {
+      held.push(request)
+      return null
+    }
+    const impatient = failure(made.send(1, metadataApi, anyMetadata, {timeoutMs: 50}))
+    const patient = made.send(1, metadataApi, anyMetadata)
+    await vi.waitFor(() => expect(held).toHaveLength(1))
+    await clock.advance(50)
+    expect(await impatient).toMatchObject({kind: 'timeout'})
+    fake.answer = request => fake.usual(request)
+    for (const request of held)
+      request.socket.write(framed(request.correlationId, fake.usual(request) ?? Buffer.alloc(0)))
+    expect((await patient).body.clusterId).toBe('fake')
     expect(fake.accepted).toBe(2)
   })
 
