@@ -245,7 +245,8 @@ Exit codes: 0 done; 3 some records failed, are gone or were not reached; 6 refus
     const [first] = failures
     const [target] = result.targets
     if (first !== undefined) await this.suggestNext(`kdlq show ${first.address}`)
-    else if (target !== undefined) await this.suggestNext(`kdlq inspect ${target.topic} --tail 10`)
+    else if (target !== undefined)
+      await this.suggestNext(`kdlq inspect ${nextSource(result.plan, target.topic)} --tail 10`)
     if (error !== null) throw error
     const unread = result.scanned.some(({complete}) => !complete)
     if (counts.failed > 0 || counts.unknown > 0 || counts.gone > 0 || stopped !== null || unread) {
@@ -300,6 +301,11 @@ type LimitFlags = Parameters<typeof toMaxFailed>[0] & {readonly 'max-duration'?:
 
 function isJson(flags: Readonly<Record<string, unknown>>): boolean {
   return ['json', 'jsonl'].includes(outputFormat(flags))
+}
+
+/** Where the replayed records can be looked at. */
+function nextSource({target}: ReplayPlan, topic: string): string {
+  return target.kind === 'archive' ? `${target.name.replace(/\/$/, '')}/` : topic
 }
 
 /** `Replay 134 records to orders, payments?` */

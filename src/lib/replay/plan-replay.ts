@@ -1,7 +1,7 @@
 import type {Clock} from '../clock.ts'
 import type {DeadLetter, PartitionScan} from '../dead-letter/model.ts'
 import {scanRecords} from '../dead-letter/scan-records.ts'
-import {isLegalTopicName} from '../kafka/record.ts'
+import {formatAddress, isLegalTopicName} from '../kafka/record.ts'
 import type {Cluster} from '../kafka/ports.ts'
 import type {CompressionType} from '../kafka/records/types.ts'
 import {compileFilters} from '../select/compile.ts'
@@ -145,8 +145,9 @@ class Planner {
       this.#totals.add(fate === 'send' ? 'refuse' : fate)
       return
     }
-    this.#totals.add(this.#repeated(letter, destination, outgoing), destination, outgoing.bytes)
-    this.#totals.sample(letter, destination, outgoing)
+    const repeated = this.#repeated(letter, destination, outgoing)
+    this.#totals.add(repeated, destination, outgoing.bytes)
+    if (repeated === 'send') this.#totals.sample(letter, destination, outgoing)
   }
 
   /** Null for a name that no topic can have. */
@@ -217,7 +218,7 @@ class Planner {
     if (source.offset === record.offset && source.partition === record.partition && source.topic === record.topic) {
       return 'skip'
     }
-    this.#totals.replace({topic: destination.topic, partition: targetPartition}, targetBytes)
+    this.#totals.replace({topic: destination.topic, partition: targetPartition}, targetBytes, formatAddress(source))
     return 'send'
   }
 

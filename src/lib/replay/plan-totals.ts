@@ -32,8 +32,9 @@ export class PlanTotals {
     if (fate === 'send' && target !== undefined) this.#count(target, 1, bytes)
   }
 
-  /** A copy that was counted as sent stays behind after all. */
-  replace(target: Place, bytes: number): void {
+  /** A copy that was counted as sent stays behind after all. @param address of that copy */
+  replace(target: Place, bytes: number, address: string): void {
+    if (this.#sample?.address === address) this.#sample = null
     this.#fates.send--
     this.#fates.skip++
     this.#count(target, -1, -bytes)

@@ -217,6 +217,8 @@ describe('copies of one origin', () => {
     expect(plan.source.exclude).toEqual([{topic: 'orders-dlq', partition: 0, offsets: ['0-1']}])
     expect(check(plan, 'duplicate-origin')).toMatchObject({level: 'left-out', count: 2})
     expect(plan.targets).toMatchObject([{partition: 3, count: 2}])
+    // What is shown is a record that goes out.
+    expect(plan.sample?.address).toBe('orders-dlq:0:2')
   })
 
   test('the newest is the one with the highest time, also across partitions', async () => {

@@ -80,6 +80,21 @@ describe('a replayed record', () => {
     ])
   })
 
+  test('[BR-31] [BR-32] [BR-62] [BR-63] [BR-77] foreign headers are bytes: kept, not decoded, not counted as failure', async () => {
+    const foreign = [
+      {name: Buffer.from('kafka_replyPartition'), value: Buffer.of(0, 0, 0, 1)},
+      header('testHeader', 'SGVhZGVyVmFsdWU='),
+      {name: Buffer.from('__value_schema_id'), value: Buffer.from('0102030405060708090a0b0c0d0e0f10', 'hex')},
+      {name: Buffer.from('large-message'), value: Buffer.of(0xff, 0x00)},
+      {name: Buffer.from('amqp'), value: Buffer.of(0xa1, 0xff)},
+    ]
+    const there = await world([deadLetter(0, {headers: [...connectSet('orders', 3, 1), ...foreign]})], {
+      headers: NO_PROVENANCE,
+    })
+    await run(there)
+    expect(there.target.written[0]?.headers).toEqual(foreign)
+  })
+
   test('with provenance differs by exactly that header', async () => {
     const there = await world([hostile])
     await run(there)
@@ -247,6 +262,14 @@ describe('what fails', () => {
     ])
     // one refused call, then the two runs of good ones
     expect(there.target.calls.map(call => call.map(({records}) => records))).toEqual([[10], [2], [6]])
+  })
+
+  test('[BR-78] a record that is refused alone is not sent again', async () => {
+    const there = await world(letters(1))
+    there.target.answer = () => ({error: new KafkaError('no schema', {code: 'E_INVALID_RECORD'}), recordErrors: []})
+    const {result} = await run(there)
+    expect(result.counts).toMatchObject({replayed: 0, failed: 1})
+    expect(there.target.calls).toHaveLength(1)
   })
 
   test('positions outside the batch are not believed', async () => {
