@@ -164,8 +164,44 @@ export interface ProducerSession extends AsyncDisposable {
   close(): Promise<void>
 }
 
+/** Options of a transactional producer; the transaction timeout is what a killed process stalls read_committed readers. */
+export interface TransactionOptions {
+  readonly transactionalId: string
+  readonly compression: CompressionType
+  readonly deliveryTimeoutMs: number
+  /** `transaction.timeout.ms`, ms */
+  readonly transactionTimeoutMs: number
+}
+
+/**
+ * One transactional producer. Opening it fenced whoever held the transactional id before and ended what that left open.
+ *
+ * Errors that end it: code E_FENCED (somebody else took the id: stop), E_TRANSACTION_TIMED_OUT and
+ * E_TRANSACTION_ABORTABLE (abort, open again, read the ledger again), E_TRANSACTION_UNSETTLED (the outcome of the commit is
+ * not known: open again decides).
+ */
+export interface TransactionSession extends ProducerSession {
+  /** 2 = transaction.version 2 (KIP-890), 1 = the older protocol. */
+  readonly protocol: 1 | 2
+  readonly producerId: bigint
+  /** True between the first produce of a transaction and its end. */
+  readonly isOpen: boolean
+  /** Begin; costs no request. @throws BugError when one is open */
+  begin(): void
+  /** Commit what was produced since `begin`. Nothing produced: no request. @throws KdlqError as above */
+  commit(options?: CallOptions): Promise<void>
+  /** Abort what was produced since `begin`. */
+  abort(options?: CallOptions): Promise<void>
+}
+
 export interface ClusterWriter {
   open(options: ProducerOptions): Promise<ProducerSession>
+  /**
+   * InitProducerId for the transactional id, then ready to begin.
+   * @throws AuthError (code E_TRANSACTIONAL_ID_AUTHORIZATION_FAILED, names the ACL), UnreachableError (no coordinator),
+   * UsageError on a target without transactions (archive)
+   */
+  openTransactional(options: TransactionOptions, call?: CallOptions): Promise<TransactionSession>
 }
 
 export interface NewTopic {
@@ -193,7 +229,32 @@ export interface CommittedOffset {
   readonly offset: Offset
 }
 
+/** Who writes to a partition, as its leader sees it (KIP-664). */
+export interface ActiveProducer {
+  readonly producerId: bigint
+  readonly producerEpoch: number
+  /** Epoch ms of its last record; null when not known. */
+  readonly lastTimestampMs: bigint | null
+  /** First offset of its open transaction; null when it has none. */
+  readonly transactionStartOffset: Offset | null
+}
+
+/** A transactional id as its coordinator knows it (KIP-664). */
+export interface TransactionDescription {
+  readonly transactionalId: string
+  /** Kafka's word: Empty, Ongoing, PrepareCommit, PrepareAbort, CompleteCommit, CompleteAbort, Dead, PrepareEpochFence. */
+  readonly state: string
+  readonly producerId: bigint
+  /** Epoch ms; null when none is open. */
+  readonly startTimeMs: bigint | null
+  readonly timeoutMs: number
+}
+
 export interface ClusterAdmin {
+  /** Producers of one partition, open transactions included (DescribeProducers). @throws KdlqError */
+  activeProducers(topic: TopicName, partition: number, options?: CallOptions): Promise<readonly ActiveProducer[]>
+  /** Transactional ids that hold this producer id, over all brokers (ListTransactions, DescribeTransactions). */
+  transactionsOf(producerId: bigint, options?: CallOptions): Promise<readonly TransactionDescription[]>
   topicConfigs(topics: readonly TopicName[], options?: CallOptions): Promise<readonly TopicConfigs[]>
   /** @throws KafkaError when the topic exists or the broker refuses; RefusedError on an archive that cannot create it */
   createTopic(topic: NewTopic, options?: CallOptions): Promise<void>
