@@ -40,7 +40,7 @@ export async function joinClusters(clusters: readonly Cluster[], options: CallOp
   return {
     description: {kind: 'archive', clusterId: `archive:${names.join(',')}`, name: names.join(', ')},
     reader: new JoinedReader(clusters, owners),
-    writer: {open: readOnly},
+    writer: {open: readOnly, openTransactional: readOnly},
     admin: {
       topicConfigs: async (topics, call) => {
         const answers = await Promise.all(
@@ -51,6 +51,8 @@ export async function joinClusters(clusters: readonly Cluster[], options: CallOp
       createTopic: readOnly,
       committedOffsets: async (group, call) =>
         clusters[0] === undefined ? [] : clusters[0].admin.committedOffsets(group, call),
+      activeProducers: async () => [],
+      transactionsOf: async () => [],
     },
     close,
     [Symbol.asyncDispose]: close,

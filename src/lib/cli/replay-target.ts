@@ -66,11 +66,17 @@ export function archiveTarget(path: string, open: () => Promise<Cluster>): Clust
         yield* (await archive()).reader.read(request, options)
       },
     },
-    writer: {open: async options => (await archive()).writer.open(options)},
+    writer: {
+      open: async options => (await archive()).writer.open(options),
+      openTransactional: async (options, call) => (await archive()).writer.openTransactional(options, call),
+    },
     admin: {
       topicConfigs: async (topics, options) => (await archive()).admin.topicConfigs(topics, options),
       createTopic: async (topic, options) => (await archive()).admin.createTopic(topic, options),
       committedOffsets: async (group, options) => (await archive()).admin.committedOffsets(group, options),
+      activeProducers: async (topic, partition, options) =>
+        (await archive()).admin.activeProducers(topic, partition, options),
+      transactionsOf: async (producerId, options) => (await archive()).admin.transactionsOf(producerId, options),
     },
     close,
     [Symbol.asyncDispose]: close,

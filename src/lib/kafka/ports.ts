@@ -186,12 +186,21 @@ export interface TransactionSession extends ProducerSession {
   readonly producerId: bigint
   /** True between the first produce of a transaction and its end. */
   readonly isOpen: boolean
-  /** Begin; costs no request. @throws BugError when one is open */
+  /** Begin; costs no request. @throws BugError when one is open, the error that ended the session */
   begin(): void
+  /**
+   * As in `ProducerSession`, but only batches that are surely not written come back with an error: a refused one (split it
+   * and go on in this transaction), or `E_NOT_WRITTEN` and other retriable ones. What ends the transaction is thrown, an
+   * unknown outcome included.
+   * @throws KdlqError as above
+   */
+  produce(batches: readonly OutgoingBatch[], options?: CallOptions): Promise<readonly ProduceResult[]>
   /** Commit what was produced since `begin`. Nothing produced: no request. @throws KdlqError as above */
   commit(options?: CallOptions): Promise<void>
-  /** Abort what was produced since `begin`. */
+  /** Abort what was produced since `begin`; nothing to do when the cluster or a twin did it. @throws KdlqError as above */
   abort(options?: CallOptions): Promise<void>
+  /** Aborts an open transaction first, for two seconds at most. */
+  close(): Promise<void>
 }
 
 export interface ClusterWriter {

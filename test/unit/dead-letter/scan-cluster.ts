@@ -61,11 +61,13 @@ export class ScanCluster implements Pick<Cluster, 'description' | 'reader'> {
     return {
       description: this.description,
       reader: this.reader,
-      writer: {open: refuse},
+      writer: {open: refuse, openTransactional: refuse},
       admin: {
         topicConfigs: refuse,
         createTopic: refuse,
         committedOffsets: group => Promise.resolve(this.committed[group] ?? []),
+        activeProducers: refuse,
+        transactionsOf: refuse,
       },
       close: () => Promise.resolve(),
       [Symbol.asyncDispose]: () => Promise.resolve(),

@@ -146,12 +146,17 @@ export class FakeTarget implements Cluster {
       }),
     createTopic: async () => undefined,
     committedOffsets: async () => [],
+    activeProducers: async () => [],
+    transactionsOf: async () => [],
   }
 
   readonly writer: Cluster['writer'] = {
     open: async () => {
       this.opened++
       return this.#session()
+    },
+    openTransactional: async () => {
+      throw new Error('the target has no transactions')
     },
   }
 

@@ -2,7 +2,7 @@ import {mkdir, open, readdir, stat} from 'node:fs/promises'
 import {basename, join} from 'node:path'
 import type {Readable} from 'node:stream'
 
-import {BugError, IoError, KafkaError, RefusedError, type KdlqError} from '../../errors.ts'
+import {BugError, IoError, KafkaError, RefusedError, UsageError, type KdlqError} from '../../errors.ts'
 import type {
   Cluster,
   ClusterAdmin,
@@ -77,11 +77,13 @@ class ArchiveCluster implements Cluster {
     const path = typeof source === 'string' ? source : '-'
     this.description = {kind: 'archive', clusterId: `archive:${path}`, name: options.name ?? path}
     this.reader = new ArchiveReader(() => this.#contents())
-    this.writer = {open: session => this.#openSession(session)}
+    this.writer = {open: session => this.#openSession(session), openTransactional: noTransactions}
     this.admin = {
       topicConfigs: topics => this.#topicConfigs(topics),
       createTopic: topic => this.#createTopic(topic),
       committedOffsets: groupId => noGroups(groupId),
+      activeProducers: async () => [],
+      transactionsOf: async () => [],
     }
   }
 
@@ -218,4 +220,11 @@ async function isDirectory(path: string, create: boolean): Promise<boolean> {
 
 async function noGroups(groupId: string): Promise<readonly CommittedOffset[]> {
   throw new KafkaError('an archive has no consumer groups', {code: 'E_GROUP_ID_NOT_FOUND', context: {groupId}})
+}
+
+async function noTransactions(): Promise<never> {
+  throw new UsageError('an archive has no transactions', {
+    code: 'E_NO_TRANSACTIONS',
+    hints: ['replay into a topic, or without transactions: --delivery at-least-once'],
+  })
 }

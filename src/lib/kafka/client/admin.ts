@@ -1,7 +1,15 @@
 import type {Clock} from '../../clock.ts'
 import {KafkaError} from '../../errors.ts'
 import type {KdlqError} from '../../errors.ts'
-import type {CallOptions, ClusterAdmin, CommittedOffset, NewTopic, TopicConfigs} from '../ports.ts'
+import type {
+  ActiveProducer,
+  CallOptions,
+  ClusterAdmin,
+  CommittedOffset,
+  NewTopic,
+  TopicConfigs,
+  TransactionDescription,
+} from '../ports.ts'
 import {protocolError} from '../protocol/errors.ts'
 import type {ErrorSubject} from '../protocol/errors.ts'
 import {createTopicsApi} from '../protocol/generated/create-topics.ts'
@@ -11,14 +19,15 @@ import {offsetFetchApi} from '../protocol/generated/offset-fetch.ts'
 import type {OffsetFetchResponse, OffsetFetchResponseGroup} from '../protocol/generated/offset-fetch.ts'
 import type {NodeId} from '../protocol/types.ts'
 import type {Transport} from '../transport.ts'
-import {backoffMs, CODE, failureOf, mayPass} from './retry.ts'
+import {CODE} from './retry.ts'
+import {untilSettled} from './settle.ts'
+import {activeProducers, transactionsOf} from './transactions.ts'
 
 const TOPIC_RESOURCE = 2
 /** Where a value comes from when nobody set it: Kafka's ConfigSource DEFAULT_CONFIG. */
 const DEFAULT_CONFIG = 5
 /** Many groups in one request, and all topics of a group. */
 const OFFSET_FETCH_VERSION = 8
-const PATIENCE_MS = 15_000
 
 interface AdminDeps {
   readonly transport: Transport
@@ -31,6 +40,14 @@ export class KafkaAdmin implements ClusterAdmin {
 
   constructor(deps: AdminDeps) {
     this.#deps = deps
+  }
+
+  activeProducers(topic: string, partition: number, options?: CallOptions): Promise<readonly ActiveProducer[]> {
+    return activeProducers(this.#deps, topic, partition, options)
+  }
+
+  transactionsOf(producerId: bigint, options?: CallOptions): Promise<readonly TransactionDescription[]> {
+    return transactionsOf(this.#deps, producerId, options)
   }
 
   async topicConfigs(topics: readonly string[], options: CallOptions = {}): Promise<readonly TopicConfigs[]> {
@@ -68,7 +85,7 @@ export class KafkaAdmin implements ClusterAdmin {
       configs: Object.entries(configs).map(([key, value]) => ({name: key, value})),
     }
     let attempts = 0
-    await this.#untilSettled(options, async () => {
+    await untilSettled(this.#deps.clock, options, async () => {
       attempts++
       const {body} = await this.#deps.transport.send('controller', createTopicsApi, {topics: [topic]}, options)
       const result = body.topics.find(({name: created}) => created === name)
@@ -77,7 +94,7 @@ export class KafkaAdmin implements ClusterAdmin {
       if (code === CODE.TOPIC_ALREADY_EXISTS && attempts > 1) return null
       return failed(code, createTopicsApi.name, {topic: name, message: result?.errorMessage})
     })
-    await this.#untilSettled(options, async () => {
+    await untilSettled(this.#deps.clock, options, async () => {
       const {topics} = await this.#deps.transport.metadata([name], options)
       const created = topics.find(({name: told}) => told === name)
       const ready = created?.partitions.filter(({leader}) => leader >= 0).length === partitions
@@ -87,7 +104,7 @@ export class KafkaAdmin implements ClusterAdmin {
 
   async committedOffsets(groupId: string, options: CallOptions = {}): Promise<readonly CommittedOffset[]> {
     let offsets: readonly CommittedOffset[] = []
-    await this.#untilSettled(options, async () => {
+    await untilSettled(this.#deps.clock, options, async () => {
       const coordinator = await this.#deps.transport.coordinator('group', groupId, options)
       const group = await this.#fetchOffsets(coordinator, groupId, options)
       const error = failed(group.errorCode, offsetFetchApi.name, {group: groupId, broker: coordinator})
@@ -116,22 +133,6 @@ export class KafkaAdmin implements ClusterAdmin {
     const error = failed(body.errorCode, listGroupsApi.name, {group: groupId, broker: coordinator})
     if (error === null && !body.groups.some(group => group.groupId === groupId)) throw unknownGroup(groupId)
     return error
-  }
-
-  /** Repeat what fails with an error that passes. @throws the last error when patience ends, others at once */
-  async #untilSettled({signal}: CallOptions, attempt: () => Promise<KdlqError | null>): Promise<void> {
-    const {clock} = this.#deps
-    const deadline = clock.monotonic() + PATIENCE_MS
-    for (let failures = 1; ; failures++) {
-      const error = await attempt().catch((thrown: unknown) => {
-        signal?.throwIfAborted()
-        return failureOf(thrown)
-      })
-      if (error === null) return
-      const wait = backoffMs(failures)
-      if (!mayPass(error) || clock.monotonic() + wait > deadline) throw error
-      await clock.sleep(wait, {signal})
-    }
   }
 }
 

@@ -59,8 +59,11 @@ export class Delivery {
   #unknown = 0
   #error: KdlqError | null = null
 
-  constructor(batch: OutgoingBatch) {
+  readonly #transactional: boolean
+
+  constructor(batch: OutgoingBatch, transactional: boolean) {
     this.batch = batch
+    this.#transactional = transactional
     this.partition = `${batch.topic}:${batch.partition}`
   }
 
@@ -74,7 +77,7 @@ export class Delivery {
     if (this.#encoded !== null && !this.needsIdentity) return this.#encoded.bytes
     const {producerId, epoch: producerEpoch} = identity
     const baseSequence = identity.next(this.partition)
-    const options = {compression, producerId, producerEpoch, baseSequence, transactional: false}
+    const options = {compression, producerId, producerEpoch, baseSequence, transactional: this.#transactional}
     this.#encoded = {identity, bytes: this.batch.records.encode(options)}
     this.needsIdentity = false
     return this.#encoded.bytes
@@ -95,7 +98,8 @@ export class Delivery {
     }
     const {topic, partition} = this.batch
     const error = protocolError(errorCode, 'Produce', {topic, partition, broker, message: errorMessage})
-    if (SEQUENCE_LOST.has(errorCode) && !this.#uncertain && !this.#renewed) {
+    // A transaction cannot go on as another producer.
+    if (SEQUENCE_LOST.has(errorCode) && !this.#transactional && !this.#uncertain && !this.#renewed) {
       this.#renewed = true
       this.needsIdentity = true
       this.#error = error
@@ -128,6 +132,11 @@ export class Delivery {
     if (this.result !== null) return
     const error = this.#error ?? reason
     this.#settle({error: this.#uncertain ? this.#outcomeUnknown(error) : error, recordErrors})
+  }
+
+  /** Why the last attempt failed; null without one. */
+  get lastError(): KdlqError | null {
+    return this.#error
   }
 
   get outcomeUnknown(): boolean {

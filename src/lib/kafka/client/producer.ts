@@ -1,177 +1,45 @@
-import type {Clock} from '../../clock.ts'
-import {BugError, KafkaError, UnreachableError} from '../../errors.ts'
-import type {KdlqError} from '../../errors.ts'
 import type {CallOptions, OutgoingBatch, ProduceResult, ProducerOptions, ProducerSession} from '../ports.ts'
-import {produceApi} from '../protocol/generated/produce.ts'
-import type {NodeId} from '../protocol/types.ts'
-import type {Transport} from '../transport.ts'
-import {abortable, EitherSignal} from './abort.ts'
-import {Delivery} from './delivery.ts'
-import {Leaders} from './leaders.ts'
+import {abortable} from './abort.ts'
+import type {Delivery} from './delivery.ts'
+import {ProduceRounds} from './produce-rounds.ts'
+import type {IdentitySource, ProducerDeps, Round} from './produce-rounds.ts'
 import type {ProducerIdentity} from './producer-identity.ts'
 import {newIdentity} from './producer-identity.ts'
-import {backoffMs, failureOf, mayBeSent, mayPass} from './retry.ts'
+import {failureOf, mayPass} from './retry.ts'
 
 /** v8: the broker's text, and which records it refused. Later ones say more only where topics have ids or transactions. */
 const MAX_VERSION = 8
-/** How long a leader may wait for its replicas, ms. */
-const ACKS_TIMEOUT_MS = 15_000
-/** After so long without an answer the batch goes out again, over a new connection, ms. */
-const ANSWER_TIMEOUT_MS = 20_000
 
-export interface ProducerDeps {
-  readonly transport: Transport
-  readonly clock: Clock
-}
-
-interface Round {
-  readonly deadline: number
-  readonly signal: AbortSignal
-}
-
-/** Idempotent producer: one batch of a partition in flight at a time, all partitions of a call at once. */
-export class IdempotentProducer implements ProducerSession {
+/** Idempotent producer: where the broker lost its sequence, it goes on with a new producer id. */
+export class IdempotentProducer implements ProducerSession, IdentitySource {
   readonly #deps: ProducerDeps
-  readonly #options: ProducerOptions
-  readonly #leaders: Leaders
-  readonly #closing = new AbortController()
-  /** By partition: the last call that writes to it. */
-  readonly #turns = new Map<string, Promise<void>>()
+  readonly #rounds: ProduceRounds
   #identity: ProducerIdentity | null
   #renewing: Promise<ProducerIdentity> | null = null
 
   constructor(deps: ProducerDeps, options: ProducerOptions, identity: ProducerIdentity) {
     this.#deps = deps
-    this.#options = options
     this.#identity = identity
-    this.#leaders = new Leaders(deps.transport)
+    this.#rounds = new ProduceRounds(deps, {...options, transactionalId: null, maxVersion: MAX_VERSION}, this)
   }
 
-  /**
-   * See the port. The builders must not change before this settles. When the signal aborts, what was not acknowledged is
-   * told at once: `E_OUTCOME_UNKNOWN`, or `E_NOT_WRITTEN` for batches of which no attempt was made.
-   */
-  async produce(batches: readonly OutgoingBatch[], {signal}: CallOptions = {}): Promise<readonly ProduceResult[]> {
-    if (this.#closing.signal.aborted) throw new BugError('the producer is closed')
-    const deliveries = batches.map(batch => new Delivery(batch))
-    const partitions = new Set(deliveries.map(({partition}) => partition))
-    if (partitions.size < deliveries.length) throw new BugError('one call takes one batch a partition')
-    const turn = Promise.withResolvers<void>()
-    const before = [...partitions].map(async partition => this.#turns.get(partition))
-    for (const partition of partitions) this.#turns.set(partition, turn.promise)
-    const deadline = this.#deps.clock.monotonic() + this.#options.deliveryTimeoutMs
-    using stop = new EitherSignal(signal, this.#closing.signal)
-    try {
-      await abortable(Promise.all(before), stop.signal)
-      await this.#deliver(deliveries, {deadline, signal: stop.signal})
-    } catch (error) {
-      if (!stop.signal.aborted) throw error
-      for (const delivery of deliveries) delivery.end(notWritten(delivery, 'the run was stopped before'))
-    } finally {
-      turn.resolve()
-      for (const partition of partitions) {
-        if (this.#turns.get(partition) === turn.promise) this.#turns.delete(partition)
-      }
-    }
-    // The next sequence is not known where an outcome is not: whatever follows is written as another producer.
-    for (const delivery of deliveries) if (delivery.outcomeUnknown) this.#discard(delivery.identity)
-    return deliveries.map(({result}) => result ?? missing())
+  async produce(batches: readonly OutgoingBatch[], call?: CallOptions): Promise<readonly ProduceResult[]> {
+    return this.#rounds.produce(batches, call)
   }
 
-  /** Calls that still run end with what is known. Closing twice is fine; the connection is not this session's to close. */
   async close(): Promise<void> {
-    this.#closing.abort(new KafkaError('the producer was closed', {code: 'E_CLOSED'}))
-    await Promise.allSettled(this.#turns.values())
+    await this.#rounds.close()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
   }
 
-  async #deliver(deliveries: readonly Delivery[], round: Round): Promise<void> {
-    const {clock} = this.#deps
-    let stale = this.#leaders.add(deliveries.map(({batch}) => batch.topic))
-    for (let attempt = 1; ; attempt++) {
-      const open = deliveries.filter(({result}) => result === null)
-      if (open.length === 0) return
-      round.signal.throwIfAborted()
-      if (!stale || (await this.#refreshed(open, round))) await this.#sendAll(open, round)
-      stale = true
-      if (open.every(({result}) => result !== null)) return
-      const wait = open.some(({needsIdentity, result}) => !needsIdentity && result === null) ? backoffMs(attempt) : 0
-      if (clock.monotonic() + wait >= round.deadline) {
-        for (const delivery of open) delivery.end(notWritten(delivery, 'the delivery timeout passed before'))
-        return
-      }
-      await clock.sleep(wait, {signal: round.signal})
-    }
-  }
-
-  /** @returns false when no broker told; the deliveries know why then */
-  async #refreshed(open: readonly Delivery[], {signal}: Round): Promise<boolean> {
-    try {
-      await abortable(this.#leaders.refresh({signal: this.#closing.signal}), signal)
-      return true
-    } catch (error) {
-      signal.throwIfAborted()
-      const failure = failureOf(error)
-      for (const delivery of open) delivery.failed(failure, {uncertain: false, mayPass: mayPass(failure)})
-      return false
-    }
-  }
-
-  async #sendAll(open: readonly Delivery[], round: Round): Promise<void> {
-    const identity = await this.#currentIdentity(open, round)
-    if (identity === null) return
-    const byLeader = new Map<NodeId, Delivery[]>()
-    for (const delivery of open) {
-      const leader = this.#leaders.of(delivery.batch.topic, delivery.batch.partition)
-      if (leader.state === 'known') byLeader.set(leader.node, [...(byLeader.get(leader.node) ?? []), delivery])
-      else delivery.withoutLeader(leader)
-    }
-    await Promise.all([...byLeader].map(([node, of]) => this.#send(node, of, identity, round)))
-  }
-
-  async #send(node: NodeId, deliveries: readonly Delivery[], identity: ProducerIdentity, round: Round): Promise<void> {
-    const {transport, clock} = this.#deps
-    const byTopic = Map.groupBy(deliveries, ({batch}) => batch.topic)
-    const topicData = [...byTopic].map(([name, of]) => ({
-      name,
-      partitionData: of.map(delivery => ({
-        index: delivery.batch.partition,
-        records: delivery.bytesFor(identity, this.#options.compression),
-      })),
-    }))
-    const left = Math.max(1, Math.ceil(round.deadline - clock.monotonic()))
-    const body = {transactionalId: null, acks: -1, timeoutMs: Math.min(left, ACKS_TIMEOUT_MS), topicData}
-    try {
-      const options = {signal: round.signal, maxVersion: MAX_VERSION, timeoutMs: Math.min(left, ANSWER_TIMEOUT_MS)}
-      const answer = await transport.send(node, produceApi, body, options)
-      const waiting = new Map(deliveries.map(delivery => [delivery.partition, delivery]))
-      for (const {name, partitionResponses} of answer.body.responses) {
-        for (const part of partitionResponses) {
-          const partition = `${name}:${part.index}`
-          waiting.get(partition)?.answered(part, node)
-          waiting.delete(partition)
-        }
-      }
-      for (const delivery of waiting.values()) {
-        const error = lacking(delivery, node)
-        delivery.failed(error, {uncertain: true, mayPass: true})
-      }
-    } catch (error) {
-      const failure = round.signal.aborted ? stoppedWaiting() : failureOf(error)
-      for (const delivery of deliveries) {
-        delivery.failed(failure, {uncertain: mayBeSent(failure), mayPass: mayPass(failure)})
-      }
-    }
-  }
-
-  /** The identity for these attempts; a new one where the broker lost the old. Null when there is none to be had now. */
-  async #currentIdentity(open: readonly Delivery[], {deadline, signal}: Round): Promise<ProducerIdentity | null> {
+  /** A new identity where the broker lost the old. */
+  async identityFor(open: readonly Delivery[], {deadline, signal}: Round): Promise<ProducerIdentity | null> {
     for (const delivery of open) if (delivery.needsIdentity) this.#discard(delivery.identity)
     if (this.#identity !== null) return this.#identity
-    this.#renewing ??= newIdentity(this.#deps, deadline, this.#closing.signal).finally(() => {
+    this.#renewing ??= newIdentity(this.#deps, deadline, this.#rounds.closing).finally(() => {
       this.#renewing = null
     })
     try {
@@ -185,30 +53,12 @@ export class IdempotentProducer implements ProducerSession {
     }
   }
 
+  /** The next sequence is not known where an outcome is not: whatever follows is written as another producer. */
+  settled(deliveries: readonly Delivery[]): void {
+    for (const delivery of deliveries) if (delivery.outcomeUnknown) this.#discard(delivery.identity)
+  }
+
   #discard(identity: ProducerIdentity | null): void {
     if (this.#identity === identity) this.#identity = null
   }
-}
-
-function notWritten({batch: {topic, partition}}: Delivery, why: string): KdlqError {
-  const message = `${why} the batch for ${topic}, partition ${partition} was sent`
-  return new KafkaError(message, {code: 'E_NOT_WRITTEN', retriable: true, context: {topic, partition}})
-}
-
-function lacking({batch: {topic, partition}}: Delivery, broker: NodeId): KdlqError {
-  const message = `the broker's answer lacks topic ${topic}, partition ${partition}`
-  return new KafkaError(message, {code: 'E_ANSWER_INCOMPLETE', context: {topic, partition, broker}})
-}
-
-function stoppedWaiting(): KdlqError {
-  const context = {kind: 'closed'}
-  return new UnreachableError('the run was stopped before the broker answered', {
-    code: 'E_STOPPED',
-    retriable: true,
-    context,
-  })
-}
-
-function missing(): never {
-  throw new BugError('a delivery ended without a result')
 }
