@@ -18,6 +18,8 @@ export interface KafkaOptions {
   readonly extraListeners?: Readonly<Record<string, ExtraListener>>
   /** Broker properties; they win over the sandbox's own. */
   readonly configs?: Readonly<Record<string, string>>
+  /** Feature levels other than the version's own defaults, such as `{'transaction.version': 1}`; set when it is formatted. */
+  readonly features?: Readonly<Record<string, number>>
   /** Port of the first broker's plain listener; a free one when it is not given. */
   readonly port?: number
   /** True: the brokers go on when this process ends. */
@@ -173,7 +175,9 @@ async function createBroker(
   await writeFile(configFile, properties(brokerConfig(options, plan, join(folder, 'data'), plans.length)))
   const port = plan.ports.get('PLAINTEXT') ?? 0
   const role = plan.id === 1 ? '--standalone' : '--no-initial-controllers'
-  const format = ['format', role, '-c', configFile, '-t', plan.clusterId, ...scramArguments(options.extraListeners)]
+  const features = Object.entries(options.features ?? {}).flatMap(([name, level]) => ['--feature', `${name}=${level}`])
+  const users = scramArguments(options.extraListeners)
+  const format = ['format', role, '-c', configFile, '-t', plan.clusterId, ...features, ...users]
   const state: {java: JavaProcess | null; formatted: boolean} = {java: null, formatted: false}
   const running = (): JavaProcess => {
     if (state.java === null) throw new Error(`broker ${plan.id} does not run`)

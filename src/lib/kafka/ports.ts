@@ -81,6 +81,11 @@ export interface ReadRequest {
   readonly order: 'partition' | 'arrival'
   /** Upper bound in bytes a second over the whole read. */
   readonly readRate?: number | undefined
+  /**
+   * read_committed only: how long a range may stand still below its end because a transaction is open there, before it ends
+   * as `incomplete` with reason `open-transaction`; ms since the last progress. 30,000 when absent.
+   */
+  readonly waitForStableMs?: number | undefined
 }
 
 /** Something that a reader of this partition has to be told; also counted in `scanned`. */

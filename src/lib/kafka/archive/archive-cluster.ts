@@ -20,6 +20,9 @@ import {openArchiveFile, openArchiveStream, type ArchiveFile} from './archive-fi
 import {addRun, indexArchive, type ArchiveIndex} from './archive-index.ts'
 import {ArchiveReader, unknownTopic, type ArchiveContents} from './archive-reader.ts'
 
+/** A replay into a directory keeps its ledger there; it holds no records. */
+const LEDGER_NAME = 'kdlq-ledger.ndjson'
+const LEDGER_HEAD = Buffer.from('{"key":"meta|layout"')
 const ARCHIVE_NAME = /^(?<topic>.+)\.ndjson(?:\.gz|\.zst)?$/
 
 export interface ArchiveOptions {
@@ -50,6 +53,13 @@ export async function openArchive(source: string | Readable, options: ArchiveOpt
     throw error
   }
   return archive
+}
+
+/** By its first line, which may be torn: an exported topic of that name is a topic. */
+async function isLedger({handle}: ArchiveFile): Promise<boolean> {
+  const head = Buffer.alloc(LEDGER_HEAD.length)
+  const {bytesRead} = await handle.read(head, 0, head.length, 0)
+  return head.subarray(0, bytesRead).equals(LEDGER_HEAD.subarray(0, bytesRead))
 }
 
 class ArchiveCluster implements Cluster {
@@ -148,6 +158,10 @@ class ArchiveCluster implements Cluster {
       if (topic === undefined) continue
       const path = join(directory, entry)
       const file = await openArchiveFile(path, signal)
+      if (entry === LEDGER_NAME && (await isLedger(file))) {
+        await file.close()
+        continue
+      }
       this.#files.set(path, file)
       if (file.size === 0) this.#empty.set(topic, 0)
     }

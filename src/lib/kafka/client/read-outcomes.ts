@@ -87,8 +87,11 @@ export class ReadOutcomes {
       return
     }
     read.emptySince ??= now
-    if (now - read.emptySince < this.#deps.tuning.stalledAfterMs) return
-    this.#giveUp(read, answer.highWatermark >= to ? 'open-transaction' : 'truncated', null)
+    const {stalledAfterMs} = this.#deps.tuning
+    const isOpen = answer.highWatermark >= to
+    const patienceMs = isOpen ? (this.#request.waitForStableMs ?? stalledAfterMs) : stalledAfterMs
+    if (now - read.emptySince < patienceMs) return
+    this.#giveUp(read, isOpen ? 'open-transaction' : 'truncated', null)
   }
 
   /** The offset asked for is not there: records below were deleted, or the log ends before it. */

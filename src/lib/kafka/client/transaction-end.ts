@@ -12,6 +12,7 @@ const PATIENCE_MS = 5_000
 
 /** Answers after which the transaction cannot be committed. */
 const ENDS = new Set<unknown>([
+  CODE.UNSUPPORTED_VERSION,
   CODE.OUT_OF_ORDER_SEQUENCE_NUMBER,
   CODE.INVALID_PRODUCER_EPOCH,
   CODE.INVALID_TXN_STATE,
@@ -52,13 +53,15 @@ export function endsTransaction(error: KdlqError | null): boolean {
  */
 export async function endedBy(cause: KdlqError, lost: LostTransaction): Promise<KdlqError> {
   const {transactionalId, transactionTimeoutMs, openMs} = lost
-  if (cause instanceof AuthError) return cause
   const code = cause.context['protocolCode']
+  // The feature was turned off while we run: opening again over this connection would meet the same.
   if (code === CODE.TRANSACTIONAL_ID_AUTHORIZATION_FAILED) return notAuthorized(transactionalId, 'Produce', cause)
+  if (cause instanceof AuthError || code === CODE.UNSUPPORTED_VERSION) return cause
   if (!LOST.has(code)) return abortable(transactionalId, cause)
-  if (openMs >= transactionTimeoutMs && (await onlyTimedOut(lost)))
-    return timedOut(transactionalId, openMs, transactionTimeoutMs, cause)
-  return FENCED.has(code) ? fenced(transactionalId, cause) : abortable(transactionalId, cause)
+  if (openMs < transactionTimeoutMs)
+    return FENCED.has(code) ? fenced(transactionalId, cause) : abortable(transactionalId, cause)
+  const alone = await onlyTimedOut(lost)
+  return alone ? timedOut(transactionalId, openMs, transactionTimeoutMs, cause) : fenced(transactionalId, cause)
 }
 
 async function onlyTimedOut({coordinator, clock, transactionalId, identity}: LostTransaction): Promise<boolean> {

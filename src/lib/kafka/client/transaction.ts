@@ -1,4 +1,4 @@
-import {BugError} from '../../errors.ts'
+import {AuthError, BugError} from '../../errors.ts'
 import type {KdlqError} from '../../errors.ts'
 import type {CallOptions, OutgoingBatch, ProduceResult, TransactionOptions, TransactionSession} from '../ports.ts'
 import {protocolError} from '../protocol/errors.ts'
@@ -28,7 +28,7 @@ export interface TransactionParts extends TransactionOptions {
   readonly identity: ProducerIdentity
 }
 
-/** Since when a transaction may be open at its coordinator. */
+/** One moment on both clocks. */
 interface Opened {
   readonly monotonicMs: number
   readonly wallMs: number
@@ -43,6 +43,7 @@ export class TransactionalProducer implements TransactionSession, IdentitySource
   readonly #rounds: ProduceRounds
   #identity: ProducerIdentity
   #begun = false
+  /** Since when a transaction may be open at the coordinator. */
   #opened: Opened | null = null
   /** A batch was acknowledged in this transaction. */
   #written = false
@@ -192,8 +193,9 @@ export class TransactionalProducer implements TransactionSession, IdentitySource
     try {
       answer = await this.#coordinator.ask(endTxnApi, body, {maxVersion, deadline, signal, codeOf})
     } catch (error) {
-      const end: unknown = signal?.aborted === true ? signal.reason : failureOf(error)
-      throw this.#finish(unsettled(transactionalId, committed, end))
+      if (signal?.aborted === true) throw this.#finish(unsettled(transactionalId, committed, signal.reason))
+      const failure = failureOf(error)
+      throw this.#finish(failure instanceof AuthError ? failure : unsettled(transactionalId, committed, failure))
     }
     const nothingOpen = !committed && answer.code === CODE.INVALID_TXN_STATE
     if (answer.code === CODE.NONE || nothingOpen) {
@@ -216,7 +218,8 @@ export class TransactionalProducer implements TransactionSession, IdentitySource
   async #reasonFor(cause: KdlqError): Promise<KdlqError> {
     const {transactionalId, transactionTimeoutMs} = this.#options
     const {clock} = this.#deps
-    const opened = this.#opened
+    // Only a transaction that is known to have been open can have timed out.
+    const opened = this.#written || this.#added.size > 0 ? this.#opened : null
     // A suspended machine stops the monotonic clock, a set clock moves the other: the coordinator's timeout saw the longer.
     const openMs = opened === null ? 0 : Math.max(clock.monotonic() - opened.monotonicMs, clock.now() - opened.wallMs)
     return endedBy(cause, {
@@ -243,9 +246,11 @@ export class TransactionalProducer implements TransactionSession, IdentitySource
   }
 }
 
-/** Only these leave a transaction behind that is ours to abort. */
+/** After these the transaction is not ours to abort: it is ended already, or somebody else's. */
+const NOT_OURS = new Set(['E_FENCED', 'E_TRANSACTION_TIMED_OUT', 'E_TRANSACTION_UNSETTLED'])
+
 function needsAbort(end: KdlqError): boolean {
-  return end.code === 'E_TRANSACTION_ABORTABLE'
+  return !NOT_OURS.has(end.code)
 }
 
 const OF_ONE_PARTITION = new Set<number>([

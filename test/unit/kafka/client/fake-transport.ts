@@ -40,6 +40,11 @@ export class FakeTransport implements Transport {
   metadataCalls = 0
   /** Called before each metadata answer, with the number of the call from 1. */
   onMetadata: ((call: number) => void) | null = null
+  /** What FindCoordinator answers, with the number of the call from 1. */
+  onCoordinator: (call: number) => NodeId = () => 1
+  coordinatorCalls = 0
+  /** Node ids of all brokers. */
+  brokers: readonly NodeId[] = []
   closed = false
   readonly #handlers = new Map<string, Handler>()
 
@@ -91,11 +96,12 @@ export class FakeTransport implements Transport {
   }
 
   async coordinator(): Promise<NodeId> {
-    return 1
+    await Promise.resolve()
+    return this.onCoordinator(++this.coordinatorCalls)
   }
 
   nodes(): readonly Node[] {
-    return []
+    return this.brokers.map(id => ({id, host: `b${id}`, port: 9092, rack: null}))
   }
 
   controller(): NodeId {

@@ -226,6 +226,44 @@ describe('a read through faults', () => {
     expect(notices).toMatchObject([{kind: 'incomplete', at: 1n, reason: 'open-transaction'}])
   })
 
+  test('a request says how long it waits for an open transaction, counted from the last progress', async () => {
+    const log = logOf(1)
+    log.append(batchAt({base: 1n, values: ['open'], transactional: true, producerId: 7n}))
+    log.lastStable = 1n
+    const {cluster, clock} = readFixture([log], {tuning: {stalledAfterMs: 1_000, maxWaitMs: 0}})
+    const start = clock.monotonic()
+    const {notices} = await collect(
+      cluster.reader.read(request([range(0, 2n)], {isolationLevel: 'read_committed', waitForStableMs: 8_000})),
+    )
+    expect(notices).toMatchObject([{kind: 'incomplete', at: 1n, reason: 'open-transaction'}])
+    expect(clock.monotonic() - start).toBeGreaterThanOrEqual(8_000)
+    expect(clock.monotonic() - start).toBeLessThan(9_000)
+  })
+
+  test('a read_committed range up to the high watermark ends when the open transaction below it has ended', async () => {
+    const log = logOf(1)
+    log.append(batchAt({base: 1n, values: ['open'], transactional: true, producerId: 7n}))
+    log.append(batchAt({base: 2n, values: ['behind']}))
+    log.lastStable = 1n
+    const {cluster, transport, logs} = readFixture([log], {tuning: {stalledAfterMs: 1_000, maxWaitMs: 0}})
+    let fetches = 0
+    transport.on(fetchApi, body => {
+      if (++fetches === 10) {
+        log.append(markerAt(3n, 'abort'))
+        log.aborted = [{producerId: 7n, firstOffset: 1n}]
+        log.lastStable = null
+      }
+      return answerFrom(logs, body)
+    })
+    const {records, notices, blocks} = await collect(
+      cluster.reader.read(request([range(0, 3n)], {isolationLevel: 'read_committed'})),
+    )
+    expect(records).toEqual(['0:0=v0', '0:2=behind'])
+    expect(notices).toEqual([])
+    expect(blocks.at(-1)).toMatchObject({done: true, nextOffset: 3n})
+    expect(fetches).toBe(10)
+  })
+
   test('a topic made anew under the same name is told, not read on', async () => {
     const log = logOf(4)
     const {cluster, transport} = readFixture([log], {tuning: {partitionMaxBytes: 1}})
