@@ -1,6 +1,9 @@
 import {Flags} from '@oclif/core'
 import {UsageError} from '../errors.ts'
+import {isLegalTopicName} from '../kafka/record.ts'
 import type {CompressionType} from '../kafka/records/types.ts'
+import {DEFAULT_LEDGER} from '../replay/ledger/types.ts'
+import type {PlanLedger, ReplayPlan} from '../replay/plan.ts'
 import type {PlanInput} from '../replay/plan-replay.ts'
 import type {RunInput} from '../replay/run-replay.ts'
 import {parseByteRate, parseCount, parseDuration, parseRate, ratePerSecond, type RecordRate} from '../select/values.ts'
@@ -23,6 +26,33 @@ const maxFailedFlag = Flags.custom<MaxFailed>({
   parse: async (text, _, {name}) => parseMaxFailed(text, `--${name}`),
   helpValue: 'N|N%',
 })
+
+const countFlag = Flags.custom<number>({
+  parse: async (text, _, {name}) => {
+    const count = parseCount(text, `--${name}`)
+    if (count > 0) return count
+    throw new UsageError(`--${name} must be at least 1`)
+  },
+  helpValue: 'N',
+})
+const ledgerFlag = Flags.custom<LedgerChoice>({
+  parse: async (text, _, {name}) => parseLedgerChoice(text, `--${name}`),
+  helpValue: 'topic:NAME|file:PATH|none',
+})
+
+/** `--ledger`: what a person can choose. */
+export type LedgerChoice = Exclude<PlanLedger, {readonly kind: 'archive'}>
+
+/** @throws UsageError naming the flag or setting */
+export function parseLedgerChoice(text: string, flag: string): LedgerChoice {
+  if (text === 'none') return {kind: 'none'}
+  const [, kind, name = ''] = /^(topic|file):(.+)$/s.exec(text) ?? []
+  if (kind === 'file') return {kind: 'file', path: name}
+  if (kind === 'topic' && isLegalTopicName(name)) return {kind: 'topic', name}
+  throw new UsageError(`invalid value ${JSON.stringify(text)} for ${flag}`, {
+    hints: ['give topic:NAME, file:PATH or none'],
+  })
+}
 
 /** `--max-failed`: a number of records, or a share of what the plan sends. */
 export type MaxFailed = {readonly records: number} | {readonly percent: number}
@@ -89,6 +119,29 @@ export const planFlags = {
     helpGroup: 'target',
     summary: 'Codec of the batches that are written; default lz4.',
   })(),
+  order: Flags.option({
+    options: ['origin', 'dlq'] as const,
+    helpGroup: 'pace',
+    summary: 'Order of each origin partition (default), or of the dead letter topic, which is faster.',
+  })(),
+  delivery: Flags.option({
+    options: ['exactly-once', 'at-least-once'] as const,
+    helpGroup: 'ledger',
+    summary: 'Records and their ledger entries in one transaction (default), or without transactions.',
+  })(),
+  ledger: ledgerFlag({
+    helpGroup: 'ledger',
+    summary: 'Where it is written down what was done; default the topic kdlq-ledger.',
+  }),
+  handled: Flags.option({
+    options: ['hide', 'show', 'only'] as const,
+    helpGroup: 'ledger',
+    summary: 'Leave out what the ledger knows as handled (default), send it again, or send nothing else.',
+  })(),
+  'max-attempts': countFlag({
+    helpGroup: 'ledger',
+    summary: 'Replays of one dead letter and its successors; more are held. Default 3.',
+  }),
   allow: Flags.string({
     ...repeatable,
     helpGroup: 'writing',
@@ -115,6 +168,12 @@ export const runFlags = {
     helpValue: 'FILE',
     exclusive: ['plan'],
     summary: 'Save the plan, for --plan.',
+  }),
+  'create-ledger': Flags.boolean({helpGroup: 'ledger', summary: 'Create the ledger topic when it is missing.'}),
+  'take-over': Flags.string({
+    helpGroup: 'ledger',
+    helpValue: 'RUN',
+    summary: 'End another run that holds these partitions, for good, and take its place.',
   }),
   'max-failed': maxFailedFlag({
     helpGroup: 'pace',
@@ -164,19 +223,36 @@ export interface PlanFlags {
   readonly rate?: RecordRate | undefined
   readonly 'bytes-rate'?: number | null | undefined
   readonly compression?: CompressionType | undefined
+  readonly order?: ReplayPlan['order'] | undefined
+  readonly delivery?: ReplayPlan['delivery'] | undefined
+  readonly ledger?: LedgerChoice | undefined
+  readonly handled?: ReplayPlan['handled'] | undefined
+  readonly 'max-attempts'?: number | undefined
   readonly allow?: readonly string[] | undefined
   readonly skip?: readonly string[] | undefined
 }
 
+/** Replays of one chain unless `--max-attempts` says otherwise. */
+const DEFAULT_MAX_ATTEMPTS = 3
 const DEFAULT_RATE: RecordRate = {records: 500, per: 's'}
 
 /**
  * What a plan does, from flags.
  * @param stripHeaders header names that the configuration removes
- * @throws UsageError for a header without a value
+ * @param context.ledgerSetting `ledger` of the configuration: a topic name, or what `--ledger` takes
+ * @throws UsageError for a header without a value, and for a ledger that cannot hold what the delivery promises
  */
-export function toPlanPolicy(flags: PlanFlags, stripHeaders: readonly string[]): Omit<PlanInput, 'selection'> {
+export function toPlanPolicy(
+  flags: PlanFlags,
+  stripHeaders: readonly string[],
+  context: {readonly target: 'kafka' | 'archive'; readonly ledgerSetting: string | null},
+): Omit<PlanInput, 'selection'> {
+  const delivery = deliveryOf(flags, context)
   return {
+    ...delivery,
+    order: flags.order ?? 'origin',
+    handled: handledOf(flags, delivery.ledger),
+    maxAttempts: flags['max-attempts'] ?? DEFAULT_MAX_ATTEMPTS,
     target: {
       topic: flags['target-topic'] ?? '{origin.topic}',
       partitionRule: flags['partition-rule'] ?? 'origin',
@@ -198,6 +274,47 @@ export function toPlanPolicy(flags: PlanFlags, stripHeaders: readonly string[]):
   }
 }
 
+function deliveryOf(
+  flags: PlanFlags,
+  context: {readonly target: 'kafka' | 'archive'; readonly ledgerSetting: string | null},
+): Pick<ReplayPlan, 'delivery' | 'ledger'> {
+  const {delivery = 'exactly-once'} = flags
+  if (context.target === 'archive') {
+    const {ledger = {kind: 'archive'}} = flags
+    if (ledger.kind === 'topic') {
+      throw new UsageError('an archive keeps its own ledger, not one in a topic', {
+        hints: ['leave --ledger out, or give file:PATH or none with --delivery at-least-once'],
+      })
+    }
+    assertHolds(delivery, ledger)
+    return {delivery, ledger}
+  }
+  const ledger = flags.ledger ?? settingOf(context.ledgerSetting) ?? {kind: 'topic', name: DEFAULT_LEDGER}
+  assertHolds(delivery, ledger)
+  return {delivery, ledger}
+}
+
+function settingOf(setting: string | null): LedgerChoice | null {
+  if (setting === null) return null
+  return parseLedgerChoice(setting.includes(':') || setting === 'none' ? setting : `topic:${setting}`, 'ledger')
+}
+
+function assertHolds(delivery: ReplayPlan['delivery'], ledger: PlanLedger): void {
+  if (delivery === 'at-least-once' || ledger.kind === 'topic' || ledger.kind === 'archive') return
+  const named = ledger.kind === 'file' ? 'a ledger file' : 'no ledger'
+  throw new UsageError(`exactly-once needs a ledger in the target itself, not ${named}`, {
+    code: 'E_LEDGER_DELIVERY',
+    hints: ['add --delivery at-least-once, or leave --ledger out'],
+  })
+}
+
+function handledOf({handled}: PlanFlags, ledger: PlanLedger): ReplayPlan['handled'] {
+  if (handled !== undefined && handled !== 'show' && ledger.kind === 'none') {
+    throw new UsageError(`--handled ${handled} needs a ledger`, {hints: ['leave --ledger none out']})
+  }
+  return handled ?? (ledger.kind === 'none' ? 'show' : 'hide')
+}
+
 function parseHeader(text: string): {name: string; value: string} {
   const at = text.indexOf('=')
   if (at < 0) {
@@ -208,11 +325,15 @@ function parseHeader(text: string): {name: string; value: string} {
   return {name: text.slice(0, at), value: text.slice(at + 1)}
 }
 
+/** Values of the flags that bound a run. */
+export interface LimitFlags {
+  readonly 'max-failed'?: MaxFailed | undefined
+  readonly 'errors-tolerance'?: 'all' | 'none' | undefined
+  readonly 'max-duration'?: number | undefined
+}
+
 /** How many records may fail; null = any number. */
-export function toMaxFailed(
-  flags: {readonly 'max-failed'?: MaxFailed | undefined; readonly 'errors-tolerance'?: 'all' | 'none' | undefined},
-  toReplay: number,
-): RunInput['maxFailed'] {
+export function toMaxFailed(flags: LimitFlags, toReplay: number): RunInput['maxFailed'] {
   if (flags['errors-tolerance'] === 'none') return 0
   const limit = flags['max-failed']
   if (limit === undefined) return null

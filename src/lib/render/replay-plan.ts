@@ -79,13 +79,15 @@ export async function* renderReplayPlan(plan: ReplayPlan, context: RenderContext
   if (counts.toReplay === 0) return
   yield line('time', plan.timestamp === 'original' ? 'of the original record' : 'of sending')
   yield line('pace', paceText(plan))
-  yield line('again', 'no ledger is kept: running this again sends the same records again')
+  yield line('order', orderText(plan))
+  yield line('ledger', ledgerText(plan))
 }
 
 /** What a run did, in a line. */
 export function replaySummary({counts, durationMs, stopped, metrics}: ReplayResult): string {
-  const parts = [`${formatCount(counts.replayed)} replayed`]
-  const others: readonly (keyof ReplayCounts)[] = ['skipped', 'failed', 'unknown', 'gone']
+  const before = metrics.replayedBefore > 0 ? ` (${formatCount(metrics.replayedBefore)} before)` : ''
+  const parts = [`${formatCount(counts.replayed)} replayed${before}`]
+  const others: readonly (keyof ReplayCounts)[] = ['skipped', 'held', 'failed', 'unknown', 'gone']
   for (const name of others) if (counts[name] > 0) parts.push(`${formatCount(counts[name])} ${name}`)
   if (stopped !== null) parts.push(`${formatCount(stopped.remaining)} not reached`)
   const rate = durationMs < 1000 ? '' : ` (${formatCount(Math.round(metrics.recordsPerSecond))}/s)`
@@ -112,6 +114,7 @@ function clusterText({kind, name, clusterId}: ReplayPlan['source'] | ReplayPlan[
 function recordsText({counts}: ReplayPlan): string {
   const parts = [`${formatCount(counts.selected)} selected`, `${formatCount(counts.toReplay)} to replay`]
   if (counts.skipped > 0) parts.push(`${formatCount(counts.skipped)} left out`)
+  if (counts.held > 0) parts.push(`${formatCount(counts.held)} held`)
   if (counts.refused > 0) parts.push(`${formatCount(counts.refused)} refused`)
   return parts.join(', ')
 }
@@ -121,6 +124,30 @@ function paceText({rate, bytesRate}: ReplayPlan): string {
   const bytes = bytesRate === null ? null : `${formatBytes(bytesRate)}/s`
   const bounds = [records, bytes].filter(bound => bound !== null)
   return bounds.length === 0 ? 'as fast as the target takes it' : `at most ${bounds.join(' and ')}`
+}
+
+function orderText({order}: ReplayPlan): string {
+  return order === 'origin' ? 'of the origin partitions' : 'of the dead letter topic'
+}
+
+function ledgerText({delivery, ledger, handled, maxAttempts}: ReplayPlan): string {
+  if (ledger.kind === 'none') return 'none is kept: running this again sends the same records again'
+  const named = {
+    topic: () => `topic ${nameOf(ledger)}`,
+    file: () => `file ${nameOf(ledger)}`,
+    archive: () => 'of the archive',
+  }
+  const again = {
+    hide: 'handled records are left out',
+    show: 'handled records are sent again',
+    only: 'only handled records are sent',
+  }
+  const attempts = `at most ${plural(maxAttempts, 'replay')} of one record`
+  return `${named[ledger.kind]()}, ${delivery.replaceAll('-', ' ')}; ${again[handled]}, ${attempts}`
+}
+
+function nameOf(ledger: ReplayPlan['ledger']): string {
+  return ledger.kind === 'topic' ? ledger.name : ledger.kind === 'file' ? ledger.path : ''
 }
 
 function checkDetail({detail, addresses, count}: CheckResult): string {

@@ -26,6 +26,8 @@ export interface CheckSubject {
   readonly outgoingBytes: number
   /** Bytes of the same batch with all of the dead letter's own headers. */
   readonly deadLetterBytes: number
+  /** The ledger's entry about another record at this address; null = none. */
+  readonly stale: {readonly state: string; readonly run: string} | null
   /** Wall clock when the plan was made, epoch ms. */
   readonly nowMs: bigint
 }
@@ -188,6 +190,44 @@ export const CHECKS: readonly CheckDefinition[] = [
       if (before !== null && nowMs - timestamp > BigInt(before)) return `time ${timestamp} is too far in the past`
       return null
     },
+  },
+  {
+    id: 'recreated',
+    level: 'refuse',
+    allowable: true,
+    inspects:
+      'dead letters whose place the ledger knows from another record: the topic was recreated, or key or value differ',
+    hint: 'look at one with kdlq show; send them with --allow recreated: the old entries count for nothing',
+    find: ({stale}) =>
+      stale === null ? null : `the ledger has another record at this address (${stale.state} by ${stale.run})`,
+  },
+  {
+    id: 'ledger-retention',
+    level: 'refuse',
+    allowable: true,
+    inspects: 'a ledger topic that Kafka empties before the dead letters go: what was handled would be sent again',
+    hint: 'set cleanup.policy=compact on the ledger topic',
+  },
+  {
+    id: 'claimed',
+    level: 'refuse',
+    allowable: false,
+    inspects: 'partitions that another run is working on',
+    hint: 'wait for that run, resume it with kdlq resume RUN, or end it for good with --take-over RUN',
+  },
+  {
+    id: 'handled',
+    level: 'leave-out',
+    allowable: true,
+    inspects: 'dead letters that the ledger knows as handled',
+    hint: 'send them again with --handled show',
+  },
+  {
+    id: 'attempt-cap',
+    level: 'leave-out',
+    allowable: true,
+    inspects: 'dead letters that were replayed as often as --max-attempts allows: they are held',
+    hint: 'raise --max-attempts, or send them with --allow attempt-cap',
   },
   {
     id: 'duplicate-origin',

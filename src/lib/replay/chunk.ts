@@ -1,6 +1,7 @@
 import type {KdlqError} from '../errors.ts'
 import {RecordBatchBuilder} from '../kafka/records/batch-builder.ts'
 import type {RecordCursor, Splice} from '../kafka/records/types.ts'
+import type {LedgerOrigin} from './ledger/types.ts'
 import type {Outgoing} from './outgoing.ts'
 
 /** What is remembered of a record until its outcome is known. */
@@ -9,6 +10,10 @@ export interface ChunkEntry {
   readonly partition: number
   readonly offset: bigint
   readonly attempt: number
+  /** Null when the headers name no topic. */
+  readonly origin: LedgerOrigin | null
+  /** Of the dead letter's key and value; see `payloadSha256`. */
+  readonly sha256: Buffer
 }
 
 /** The records of one chunk that go to one partition, in order; `entries[i]` is record i of `records`. */
@@ -65,11 +70,15 @@ export class Chunk {
     return batch !== undefined && batch.records.sizeInBytes + recordBytes > batchBytes
   }
 
-  /** Append the dead letter under a cursor; its bytes are copied. @param timestamp epoch ms */
+  /**
+   * Append a dead letter; its bytes are copied.
+   * @param cursor stands on it; null = it is no longer in a block
+   * @param timestamp epoch ms
+   */
   add(
     target: {readonly topic: string; readonly partition: number},
     entry: ChunkEntry,
-    cursor: RecordCursor,
+    cursor: RecordCursor | null,
     outgoing: Outgoing,
     timestamp: bigint,
   ): void {
@@ -79,7 +88,7 @@ export class Chunk {
       this.#batches.set(keyOf(target), batch)
     }
     const before = batch.records.sizeInBytes
-    if (outgoing.spliceable) batch.records.appendSpliced(cursor, spliceOf(outgoing, timestamp))
+    if (outgoing.spliceable && cursor !== null) batch.records.appendSpliced(cursor, spliceOf(outgoing, timestamp))
     else batch.records.append({timestamp, key: outgoing.key, value: outgoing.value, headers: outgoing.headers()})
     batch.entries.push(entry)
     this.#records++

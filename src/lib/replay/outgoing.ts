@@ -44,10 +44,11 @@ export class OutgoingFactory {
     this.#run = rules.run
   }
 
-  prepare(record: KafkaRecord, failure: Failure): Outgoing {
+  /** @param attempts replays that the record has behind it, where more is known than its headers say */
+  prepare(record: KafkaRecord, failure: Failure, attempts = 0): Outgoing {
     const {key, value} = originalPayload(record, failure)
     const drops = this.#compiled(headerStripper(failure))
-    const attempt = nextAttempt(record.headers)
+    const attempt = Math.max(nextAttempt(record.headers), attempts + 1)
     const provenance = {run: this.#run, attempt, deadLetter: formatAddress(record)}
     const addHeaders = this.#policy.provenance ? [...this.#own, provenanceHeader(provenance)] : this.#own
     const original = this.#timestamp === 'original' ? originalTimestamp(record, failure) : null

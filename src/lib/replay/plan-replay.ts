@@ -12,6 +12,8 @@ import {CheckTally} from './check-tally.ts'
 import type {Fate} from './check-tally.ts'
 import type {CheckSubject} from './checks.ts'
 import type {HeaderPolicy} from './header-policy.ts'
+import {judgeByLedger} from './ledger-judge.ts'
+import type {LedgerVerdict, LedgerView} from './ledger-judge.ts'
 import {OffsetSet} from './offset-set.ts'
 import type {PartitionOffsets} from './offset-set.ts'
 import {OriginTable, payloadChecksum} from './origins.ts'
@@ -21,6 +23,7 @@ import {PLAN_VERSION} from './plan.ts'
 import type {PlanRange, ReplayPlan} from './plan.ts'
 import {rangeKey, toPlanRange} from './plan-selection.ts'
 import {PlanTotals} from './plan-totals.ts'
+import type {PlanFate} from './plan-totals.ts'
 import {singleBatchBytes} from './record-size.ts'
 import {selectTail} from './tail.ts'
 import {resolveDestination, targetTopic} from './target.ts'
@@ -32,8 +35,22 @@ export interface PlanDeps {
   readonly source: Cluster
   readonly target: Cluster
   readonly clock: Clock
+  /** What the ledger says; null = there is none. Left out counts as null. */
+  readonly ledger?: LedgerView | null | undefined
+  /** What was found out about the ledger topic itself, by check. */
+  readonly ledgerFindings?: readonly LedgerFinding[] | undefined
   /** Told now and then how many dead letters were looked at. */
   readonly onProgress?: ((read: number) => void) | undefined
+}
+
+/** Something about the ledger that a person has to know before a run. */
+export interface LedgerFinding {
+  readonly check: 'handled' | 'claimed' | 'ledger-retention'
+  /** What it is about: a partition, or the ledger topic. */
+  readonly address: string
+  readonly detail: string
+  /** The check could not be made. */
+  readonly unknown?: boolean | undefined
 }
 
 /** What is asked for. */
@@ -46,6 +63,11 @@ export interface PlanInput {
   readonly rate: number | null
   readonly bytesRate: number | null
   readonly compression: CompressionType
+  readonly order: ReplayPlan['order']
+  readonly delivery: ReplayPlan['delivery']
+  readonly ledger: ReplayPlan['ledger']
+  readonly handled: ReplayPlan['handled']
+  readonly maxAttempts: number
   readonly allow: readonly string[]
   readonly skip: readonly string[]
   readonly exclude?: readonly PartitionOffsets[]
@@ -84,6 +106,7 @@ class Planner {
   readonly #factory: OutgoingFactory
   readonly #origins = new OriginTable()
   readonly #exclude: OffsetSet
+  readonly #held = OffsetSet.from([])
   readonly #totals = new PlanTotals()
   readonly #readTopics: ReadonlySet<string>
   readonly #nowMs: bigint
@@ -102,6 +125,7 @@ class Planner {
   }
 
   async plan(options: {readonly signal?: AbortSignal | undefined}): Promise<PlannedReplay> {
+    for (const finding of this.#deps.ledgerFindings ?? []) this.#find(finding)
     const {selection, readRate} = this.#input
     const {source} = this.#deps
     const filters = await compileFilters(selection.filters)
@@ -136,10 +160,16 @@ class Planner {
       this.#totals.add('skip')
       return
     }
+    const verdict = judgeByLedger(this.#deps.ledger ?? null, letter, this.#input.handled)
+    const known = this.#known(letter, verdict)
+    if (known !== null) {
+      this.#totals.add(known)
+      return
+    }
     const facts = await this.#facts(targetTopic(this.#input.target, failure), options)
     const destination = resolveDestination(this.#input.target, record, failure, facts)
-    const outgoing = this.#factory.prepare(record, failure)
-    const subject = this.#subject(letter, destination, facts, outgoing)
+    const outgoing = this.#factory.prepare(record, failure, verdict.attempts)
+    const subject = this.#subject(letter, destination, facts, outgoing, verdict.fact)
     const fate = this.#tally.judge(subject, letter.address)
     if (fate !== 'send' || destination.kind !== 'known') {
       this.#totals.add(fate === 'send' ? 'refuse' : fate)
@@ -148,6 +178,43 @@ class Planner {
     const repeated = this.#repeated(letter, destination, outgoing)
     this.#totals.add(repeated, destination, outgoing.bytes)
     if (repeated === 'send') this.#totals.sample(letter, destination, outgoing)
+  }
+
+  /** A finding stops the run unless its check is allowed. */
+  #find({check, address, detail, unknown}: LedgerFinding): void {
+    if (unknown === true) this.#tally.unknown(check, detail)
+    else this.#tally.note(check, address, detail, !this.#decisions.allow.has(check))
+  }
+
+  /** What the ledger alone decides about a dead letter; null = nothing. */
+  #known({record, address}: DeadLetter, {kind, fact, attempts, copyOf}: LedgerVerdict): PlanFate | null {
+    const {allow, skip} = this.#decisions
+    if (kind === 'not-handled') return 'skip'
+    if (kind === 'handled' && fact !== null) {
+      this.#tally.note('handled', address, `${fact.state} by ${fact.run}`, false)
+      if (!allow.has('handled')) return 'skip'
+    }
+    if (copyOf !== null) {
+      const isAllowed = allow.has('duplicate-origin')
+      const refuses = copyOf.differs && !isAllowed && !skip.has('duplicate-origin')
+      const what = copyOf.differs ? ', with another key or value' : ''
+      this.#tally.note(
+        'duplicate-origin',
+        address,
+        `the same origin as ${copyOf.address}, replayed by ${copyOf.run}${what}`,
+        refuses,
+      )
+      if (refuses) return 'refuse'
+      if (!isAllowed) {
+        this.#exclude.add(record.topic, record.partition, record.offset)
+        return 'skip'
+      }
+    }
+    if (attempts < this.#input.maxAttempts) return null
+    this.#tally.note('attempt-cap', address, `replayed ${attempts} times`, false)
+    if (allow.has('attempt-cap')) return null
+    this.#held.add(record.topic, record.partition, record.offset)
+    return 'hold'
   }
 
   /** Null for a name that no topic can have. */
@@ -169,8 +236,10 @@ class Planner {
     destination: Destination,
     facts: TargetFacts | null,
     outgoing: Outgoing,
+    fact: LedgerVerdict['fact'],
   ): CheckSubject {
     return {
+      stale: fact?.stale === true ? fact : null,
       record,
       failure,
       destination,
@@ -235,12 +304,16 @@ class Planner {
         filters: selection.filters,
         include: include === null ? null : include.toJSON(),
         exclude: this.#exclude.toJSON(),
+        held: this.#held.toJSON(),
       },
       target: {...deps.target.description, ...input.target, topics: this.#topics.all()},
       headers: input.headers,
       timestamp: input.timestamp,
-      order: 'dlq',
-      delivery: 'idempotent',
+      order: input.order,
+      delivery: input.delivery,
+      ledger: input.ledger,
+      handled: input.handled,
+      maxAttempts: input.maxAttempts,
       rate: input.rate,
       bytesRate: input.bytesRate,
       compression: input.compression,

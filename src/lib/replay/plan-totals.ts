@@ -6,6 +6,9 @@ import type {PlanSample, ReplayPlan} from './plan.ts'
 
 const MAX_FINGERPRINTS = 1000
 
+/** What a plan does with one dead letter; `hold`: it was replayed too often. */
+export type PlanFate = Fate | 'hold'
+
 interface Place {
   readonly topic: string
   readonly partition: number
@@ -14,7 +17,7 @@ interface Place {
 /** Sums of a plan in the making. */
 export class PlanTotals {
   selected = 0
-  readonly #fates: Record<Fate, number> = {send: 0, skip: 0, refuse: 0}
+  readonly #fates: Record<PlanFate, number> = {send: 0, skip: 0, hold: 0, refuse: 0}
   readonly #targets = new Map<string, Place & {count: number; bytes: number}>()
   readonly #fingerprints = new Map<string | null, number>()
   #sample: PlanSample | null = null
@@ -27,7 +30,7 @@ export class PlanTotals {
   }
 
   /** Count its fate; what is sent also counts for the target. */
-  add(fate: Fate, target?: Place, bytes = 0): void {
+  add(fate: PlanFate, target?: Place, bytes = 0): void {
     this.#fates[fate]++
     if (fate === 'send' && target !== undefined) this.#count(target, 1, bytes)
   }
@@ -59,9 +62,9 @@ export class PlanTotals {
   }
 
   toPlan(): Pick<ReplayPlan, 'counts' | 'targets' | 'fingerprints' | 'sample'> {
-    const {send, skip, refuse} = this.#fates
+    const {send, skip, hold, refuse} = this.#fates
     return {
-      counts: {selected: this.selected, toReplay: send, skipped: skip, refused: refuse},
+      counts: {selected: this.selected, toReplay: send, skipped: skip, held: hold, refused: refuse},
       targets: [...this.#targets.values()].filter(({count}) => count > 0).toSorted(comparePlaces),
       fingerprints: [...this.#fingerprints]
         .map(([fingerprint, count]) => ({fingerprint, count}))

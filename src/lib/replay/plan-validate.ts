@@ -120,6 +120,12 @@ const checkResult: Rule = (value, at) => {
   object(hasHint ? {...members, hint: text} : members)(value, at)
 }
 
+const ledger: Rule = (value, at) => {
+  const kind = isObject(value) ? value['kind'] : undefined
+  const members = kind === 'topic' ? {name: text} : kind === 'file' ? {path: text} : {}
+  object({kind: oneOf('topic', 'file', 'archive', 'none'), ...members})(value, at)
+}
+
 const plan = object({
   planVersion: oneOf(PLAN_VERSION),
   createdAt: int64,
@@ -130,6 +136,7 @@ const plan = object({
     filters,
     include: orNull(partitionOffsets),
     exclude: partitionOffsets,
+    held: partitionOffsets,
   }),
   target: object({
     ...cluster,
@@ -146,15 +153,21 @@ const plan = object({
     provenance: flag,
   }),
   timestamp: oneOf('original', 'now'),
-  order: oneOf('dlq'),
-  delivery: oneOf('idempotent'),
+  order: oneOf('origin', 'dlq'),
+  delivery: oneOf('exactly-once', 'at-least-once'),
+  ledger,
+  handled: oneOf('hide', 'show', 'only'),
+  maxAttempts: when(
+    value => typeof value === 'number' && Number.isSafeInteger(value) && value >= 1,
+    'a whole number, at least 1',
+  ),
   rate: orNull(rate),
   bytesRate: orNull(rate),
   compression: oneOf('none', 'gzip', 'snappy', 'lz4', 'zstd'),
   allow: list(allowableId),
   skip: list(checkId),
   checks: list(checkResult),
-  counts: object({selected: count, toReplay: count, skipped: count, refused: count}),
+  counts: object({selected: count, toReplay: count, skipped: count, held: count, refused: count}),
   targets: list(object({topic: text, partition: count, count, bytes: count})),
   fingerprints: list(object({fingerprint: orNull(text), count})),
   sample: orNull(

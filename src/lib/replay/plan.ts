@@ -6,7 +6,22 @@ import type {PartitionOffsets} from './offset-set.ts'
 import type {TargetFacts, TargetRule} from './target.ts'
 
 /** Version of the plan's shape; a plan of another version is refused. */
-export const PLAN_VERSION = 1
+export const PLAN_VERSION = 2
+
+/** `exactly-once`: records and their ledger entries in one transaction. */
+export type Delivery = 'exactly-once' | 'at-least-once'
+
+/** `hide` leaves handled dead letters out, `show` sends them again, `only` sends nothing else. */
+export type HandledRule = 'hide' | 'show' | 'only'
+
+/** Where a run writes down what it did. */
+export type PlanLedger =
+  /** A compacted topic on the target's cluster. */
+  | {readonly kind: 'topic'; readonly name: string}
+  | {readonly kind: 'file'; readonly path: string}
+  /** The ledger file of the archive that is written to. */
+  | {readonly kind: 'archive'}
+  | {readonly kind: 'none'}
 
 /** One frozen range of a plan: from <= offset < to. */
 export interface PlanRange {
@@ -63,8 +78,10 @@ export interface PlanCounts {
   readonly selected: number
   /** Will be sent. */
   readonly toReplay: number
-  /** Left out by `--skip`, by exclusion, or as an older copy of one origin. */
+  /** Left out by `--skip`, by exclusion, as handled, or as an older copy of one origin. */
   readonly skipped: number
+  /** Left out because they were replayed as often as `maxAttempts` allows. */
+  readonly held: number
   /** Stop the run: found by a check that was neither allowed nor skipped. */
   readonly refused: number
 }
@@ -81,14 +98,20 @@ export interface ReplayPlan {
     /** Only these of the ranges; null = all that the filters let through. */
     readonly include: readonly PartitionOffsets[] | null
     readonly exclude: readonly PartitionOffsets[]
+    /** Left out because they were replayed too often. */
+    readonly held: readonly PartitionOffsets[]
   }
   readonly target: PlanCluster & TargetRule & {readonly topics: readonly TargetFacts[]}
   readonly headers: HeaderPolicy
   readonly timestamp: 'original' | 'now'
-  /** Order of the dead letter topic, within each of its partitions. */
-  readonly order: 'dlq'
-  /** Idempotent producer without a ledger: a second run of the same plan sends again. */
-  readonly delivery: 'idempotent'
+  /** `origin`: each origin partition by its offsets; `dlq`: each partition of the dead letter topic by its own. */
+  readonly order: 'origin' | 'dlq'
+  readonly delivery: Delivery
+  readonly ledger: PlanLedger
+  /** What happens to dead letters that the ledger knows as handled. */
+  readonly handled: HandledRule
+  /** Replays of one chain of dead letters; what was replayed that often is held. */
+  readonly maxAttempts: number
   /** Records a second; null = no bound. */
   readonly rate: number | null
   /** Bytes a second; null = no bound. */

@@ -53,6 +53,10 @@ export interface ReplayResult {
     readonly bytesReplayed: number
     readonly chunks: number
     readonly throttledMs: number
+    /** Dead letters that went out behind one of a later origin offset of the same partition. */
+    readonly disorder: number
+    /** Part of `replayed` that earlier processes of the run had done. */
+    readonly replayedBefore: number
     readonly recordsPerSecond: number
   }
   /** Null when the plan was worked through. */
@@ -83,7 +87,15 @@ export function unexecuted(plan: ReplayPlan, scanned: readonly PartitionScan[], 
     targets: [],
     failures: [],
     failuresOmitted: 0,
-    metrics: {recordsReplayed: 0, bytesReplayed: 0, chunks: 0, throttledMs: 0, recordsPerSecond: 0},
+    metrics: {
+      recordsReplayed: 0,
+      bytesReplayed: 0,
+      chunks: 0,
+      throttledMs: 0,
+      disorder: 0,
+      replayedBefore: 0,
+      recordsPerSecond: 0,
+    },
     stopped: null,
     scanned,
     durationMs: Math.round(durationMs),

@@ -1,15 +1,26 @@
 import type {Clock} from '../clock.ts'
+import type {DeadLetter, PartitionScan} from '../dead-letter/model.ts'
 import {scanRecords} from '../dead-letter/scan-records.ts'
 import type {MatchedRecord, RecordScan} from '../dead-letter/scan-records.ts'
 import {KafkaError, RecordError, UnreachableError, isKdlqError} from '../errors.ts'
 import type {KdlqError} from '../errors.ts'
-import type {Cluster, ProducerOptions} from '../kafka/ports.ts'
+import type {Cluster} from '../kafka/ports.ts'
+import {formatAddress} from '../kafka/record.ts'
+import type {RecordCursor} from '../kafka/records/types.ts'
 import {compileFilters} from '../select/compile.ts'
 import {parseCheckDecisions} from './check-names.ts'
 import {CheckTally} from './check-tally.ts'
 import {Chunk} from './chunk.ts'
 import type {ChunkEntry, ChunkLimits, RecordOutcome} from './chunk.ts'
+import {withoutLedger} from './delivery.ts'
+import type {Delivery, OpenDelivery} from './delivery.ts'
+import {judgeByLedger} from './ledger-judge.ts'
+import type {LedgerVerdict} from './ledger-judge.ts'
+import {ledgerOrigin} from './ledger-outcomes.ts'
+import {payloadSha256} from './ledger/checksum.ts'
+import type {RunEntry} from './ledger/index-table.ts'
 import {OffsetSet} from './offset-set.ts'
+import {MAX_STREAMS, mergeByOrigin} from './order.ts'
 import {OutgoingFactory} from './outgoing.ts'
 import type {Outgoing} from './outgoing.ts'
 import type {ReplayPlan} from './plan.ts'
@@ -34,14 +45,20 @@ const CHUNK_LIMITS: ChunkLimits = {maxRecords: 20_000, maxBytes: 16 * 1024 * 102
 /** Batches are at most this large before compression, or as large as their one record. */
 const BATCH_BYTES = 1024 * 1024 - 4096
 
+/** How long the end of a stopped run may take, ms; with `SETTLE_MS` it stays below two seconds. */
+const END_MS = 400
+/** Records that were found in the target are written down in portions of this size. */
+const FOUND_AT_ONCE = 1000
+const NO_CHECKSUM = Buffer.alloc(32)
+
 /** What a run works with. */
 export interface RunDeps {
   readonly source: Cluster
   readonly target: Cluster
   readonly clock: Clock
   readonly onProgress?: ((progress: RunProgress) => void) | undefined
-  /** Makes the writer once the run is sure to write; default: an idempotent producer. */
-  readonly openWriter?: ((target: Cluster, options: ProducerOptions) => Promise<ChunkWriter>) | undefined
+  /** Opens the run's delivery once it is sure to write; default: an idempotent producer without a ledger. */
+  readonly openDelivery?: OpenDelivery | undefined
 }
 
 /** Told after each chunk. */
@@ -63,6 +80,8 @@ export interface RunInput {
   /** Limit for the outcome of one batch, its repetitions included, ms. */
   readonly deliveryTimeoutMs: number
   readonly readRate?: number | undefined
+  /** Send again what an earlier process of this run may have written. */
+  readonly resendUnknown?: boolean | undefined
 }
 
 /** A chunk that was handed to the writer. */
@@ -87,7 +106,8 @@ class Stop extends KafkaError {
  *
  * An abort stops reading, waits at most 1.5 s for the chunk in flight, and returns what is known; nothing that happens
  * after the first write throws.
- * @throws RefusedError when the plan no longer fits its clusters or refuses itself (before anything is written)
+ * @throws RefusedError when the plan no longer fits its clusters or refuses itself, or another run holds its partitions; what
+ *   opening the delivery throws (before anything is sent)
  */
 export async function runReplay(
   deps: RunDeps,
@@ -95,7 +115,18 @@ export async function runReplay(
   {signal}: {readonly signal?: AbortSignal | undefined} = {},
 ): Promise<ReplayOutcome> {
   await verifyPlan(deps, input.plan, {signal})
-  return new Run(deps, input).execute(signal ?? new AbortController().signal)
+  const delivery = input.plan.counts.toReplay > 0 ? await openDelivery(deps, input, signal) : null
+  return new Run(deps, input, delivery).execute(signal ?? new AbortController().signal)
+}
+
+async function openDelivery(
+  {target, openDelivery: open}: RunDeps,
+  {plan, deliveryTimeoutMs}: RunInput,
+  signal: AbortSignal | undefined,
+): Promise<Delivery> {
+  if (open !== undefined) return open({signal})
+  const options = {compression: plan.compression, transactionalId: null, deliveryTimeoutMs}
+  return withoutLedger(createIdempotentWriter(await target.writer.open(options)))
 }
 
 class Run {
@@ -109,14 +140,20 @@ class Run {
   readonly #tally: CheckTally
   readonly #include: OffsetSet | null
   readonly #exclude: OffsetSet
+  readonly #held: OffsetSet
   readonly #readTopics: ReadonlySet<string>
+  readonly #delivery: Delivery | null
+  /** Dead letters that earlier processes of this run are done with. */
+  readonly #done = OffsetSet.from([])
+  /** Found in the target, not yet written down. */
+  #found: RecordOutcome[] = []
   #chunk = new Chunk()
   #inFlight: Flight | null = null
   /** Aborted when the deadline for settling is over. */
   readonly #giveUp = new AbortController()
   #settled = true
 
-  constructor(deps: RunDeps, input: RunInput) {
+  constructor(deps: RunDeps, input: RunInput, delivery: Delivery | null) {
     const {plan} = input
     this.#deps = deps
     this.#input = input
@@ -129,6 +166,9 @@ class Run {
     this.#tally = new CheckTally(parseCheckDecisions(plan.allow, plan.skip))
     this.#include = plan.source.include === null ? null : OffsetSet.from(plan.source.include)
     this.#exclude = OffsetSet.from(plan.source.exclude)
+    this.#held = OffsetSet.from(plan.source.held)
+    this.#delivery = delivery
+    for (const entry of delivery?.before ?? []) this.#knowBefore(entry)
     this.#readTopics = readTopics(deps, plan.source.ranges)
   }
 
@@ -140,17 +180,12 @@ class Run {
     const signal = AbortSignal.any([outer, inner.signal])
     const timer = new AbortController()
     const timeUp = this.#stopAfter(maxDurationMs, inner, timer.signal)
-    const scan = scanRecords(
-      this.#deps.source,
-      toFrozenSelection(plan.source),
-      await compileFilters(plan.source.filters),
-      {signal, order: 'arrival', readRate: this.#input.readRate},
-    )
+    const scans = await this.#scans(signal)
     let stop: StopReason | null = null
     let error: unknown = null
     try {
-      if (plan.counts.toReplay > 0) await this.#write(scan, signal)
-      else await this.#skipAll(scan)
+      if (this.#delivery === null) await this.#skipAll(scans)
+      else await this.#write(scans, this.#delivery, signal)
     } catch (caught) {
       stop = reasonOf(caught, outer)
       error = caught instanceof Stop ? caught.cause : caught
@@ -158,57 +193,179 @@ class Run {
       timer.abort()
       await timeUp
     }
-    return {result: this.#result(scan, stop, clock.monotonic() - started), error}
+    const result = this.#result(scans, stop, clock.monotonic() - started)
+    if (this.#delivery === null) return {result, error}
+    const ended = await this.#end(this.#delivery, result, error, outer)
+    return {result, error: error ?? ended}
   }
 
-  async #write(scan: RecordScan, signal: AbortSignal): Promise<void> {
-    const {target, openWriter = openIdempotent} = this.#deps
-    const {plan, deliveryTimeoutMs} = this.#input
-    const writer = await openWriter(target, {compression: plan.compression, transactionalId: null, deliveryTimeoutMs})
+  /** The dead letters: side by side, or a scan a partition, to be merged. */
+  async #scans(signal: AbortSignal): Promise<readonly RecordScan[]> {
+    const {plan, readRate} = this.#input
+    const selection = toFrozenSelection(plan.source)
+    const filters = await compileFilters(plan.source.filters)
+    const scanOf = (ranges: typeof selection.ranges): RecordScan =>
+      scanRecords(this.#deps.source, {...selection, ranges}, filters, {signal, order: 'arrival', readRate})
+    if (plan.order === 'dlq') return [scanOf(selection.ranges)]
+    const byPartition = [...Map.groupBy(selection.ranges, ({topic, partition}) => `${topic}:${partition}`).values()]
+    const streams = Math.min(byPartition.length, MAX_STREAMS)
+    return Array.from({length: streams}, (_, stream) =>
+      scanOf(byPartition.filter((_range, index) => index % streams === stream).flat()),
+    )
+  }
+
+  /** Status and claims into the ledger, then close; bounded once the run was told to stop. @returns what went wrong */
+  async #end(
+    delivery: Delivery,
+    result: ReplayOutcome['result'],
+    error: unknown,
+    outer: AbortSignal,
+  ): Promise<unknown> {
+    const {stopped, counts} = result
+    const timer = new AbortController()
+    const giveUp = new AbortController()
+    const end = async (): Promise<void> => {
+      if (isFenced(error) || !this.#settled) return
+      const reason = stopped === null ? null : isKdlqError(error) ? error.message : stopped.reason
+      await delivery.end(
+        {state: stopped === null ? 'completed' : 'stopped', reason, counts: {...counts}},
+        {signal: giveUp.signal},
+      )
+    }
+    const ending = end().then(
+      () => null,
+      (reason: unknown) => reason,
+    )
+    const bound = outer.aborted
+      ? this.#deps.clock.sleep(END_MS, {signal: timer.signal}).then(
+          () => giveUp.abort(),
+          () => undefined,
+        )
+      : null
+    const failure = await (bound === null ? ending : Promise.race([ending, bound.then(() => null)]))
+    timer.abort()
+    const closed = delivery[Symbol.asyncDispose]()
+    // Closing must not outlast the deadline that a silent target already used up.
+    if (this.#settled && !giveUp.signal.aborted) await closed
+    else Promise.resolve(closed).catch(() => undefined)
+    return failure
+  }
+
+  async #write(scans: readonly RecordScan[], delivery: Delivery, signal: AbortSignal): Promise<void> {
     try {
-      for await (const scanned of scan) {
-        for (const match of scanned.matches()) {
-          if (this.#isIncluded(match)) await this.#take(match, writer, signal)
+      if (this.#input.plan.order === 'origin') {
+        const accepts = (match: MatchedRecord): boolean => this.#isOpen(match)
+        const merged = mergeByOrigin(scans, {accepts, onDisorder: () => void this.#state.disorder++})
+        for await (const letter of merged) await this.#take(letter, null, delivery, signal)
+      } else {
+        for (const scan of scans) {
+          for await (const scanned of scan) {
+            for (const match of scanned.matches()) {
+              if (this.#isOpen(match)) await this.#take(match.deadLetter(), match.cursor, delivery, signal)
+            }
+          }
         }
       }
-      await this.#flush(writer, signal)
+      await this.#flush(delivery.writer, signal)
       await this.#settle(signal)
+      await this.#settleFound(delivery, signal)
     } finally {
       await this.#settleOnTheWayOut()
-      await this.#close(writer)
     }
   }
 
   /** A plan whose every record is left out: count them, open no producer. */
-  async #skipAll(scan: RecordScan): Promise<void> {
-    for await (const scanned of scan) {
-      for (const match of scanned.matches()) if (this.#isIncluded(match)) this.#state.skip()
+  async #skipAll(scans: readonly RecordScan[]): Promise<void> {
+    for (const scan of scans) {
+      for await (const scanned of scan) {
+        for (const {topic, partition, cursor} of scanned.matches()) {
+          if (this.#include?.has(topic, partition, cursor.offset) === false) continue
+          if (this.#held.has(topic, partition, cursor.offset)) this.#state.hold()
+          else this.#state.skip()
+        }
+      }
     }
   }
 
-  #isIncluded({topic, partition, cursor}: MatchedRecord): boolean {
-    return this.#include === null || this.#include.has(topic, partition, cursor.offset)
+  /** What an earlier process of this run did is counted at once, and not done again. */
+  #knowBefore({source, state, target}: RunEntry): void {
+    if (state === 'replayed' && target !== null) this.#state.replayedBefore(target)
+    else if (state === 'failed') {
+      const error = new RecordError('failed before the run was resumed', {code: 'E_FAILED_BEFORE'})
+      this.#state.fail(source, 'failed', error)
+    } else return
+    this.#done.add(source.topic, source.partition, source.offset)
+  }
+
+  /** By its address alone; what is left out is counted here. */
+  #isOpen({topic, partition, cursor: {offset}}: MatchedRecord): boolean {
+    if (this.#include?.has(topic, partition, offset) === false) return false
+    if (this.#done.has(topic, partition, offset)) return false
+    const isHeld = this.#held.has(topic, partition, offset)
+    if (isHeld) this.#state.hold()
+    else if (this.#exclude.has(topic, partition, offset)) this.#state.skip()
+    else return true
+    return false
+  }
+
+  /** What the ledger has learned since the plan was made. True = it was counted. */
+  #isDecided(letter: DeadLetter, verdict: LedgerVerdict): boolean {
+    const {allow, handled} = this.#input.plan
+    const skips =
+      verdict.kind === 'not-handled' ||
+      (verdict.kind === 'handled' && handled === 'hide' && !allow.includes('handled')) ||
+      (verdict.kind === 'copy' && !allow.includes('duplicate-origin'))
+    if (skips) this.#state.skip()
+    return skips
+  }
+
+  /** A record that an earlier process may have sent. True = it was counted. */
+  async #isResolved(entry: ChunkEntry, delivery: Delivery, signal: AbortSignal): Promise<boolean> {
+    const resolution = delivery.resolutions.get(formatAddress(entry))
+    if (resolution === undefined || resolution.kind === 'absent') return false
+    if (resolution.kind === 'found') {
+      const outcome = {state: 'replayed', entry, target: resolution.target} as const
+      this.#state.outcome(outcome)
+      this.#found.push(outcome)
+      if (this.#found.length >= FOUND_AT_ONCE) await this.#settleFound(delivery, signal)
+      return true
+    }
+    if (this.#input.resendUnknown === true) return false
+    const error = new KafkaError('was being sent when the run was stopped, and cannot be looked for in the target', {
+      code: 'E_OUTCOME_UNKNOWN',
+      hints: ['look for it in the target, or send it again with --resend-unknown'],
+    })
+    this.#state.fail(entry, 'unknown', error)
+    return true
+  }
+
+  async #settleFound(delivery: Delivery, signal: AbortSignal): Promise<void> {
+    const found = this.#found
+    if (found.length === 0) return
+    this.#found = []
+    await delivery.settle(found, {signal})
   }
 
   /** One dead letter: out, or into the chunk. Waits only while the chunk is empty. */
-  async #take(match: MatchedRecord, writer: ChunkWriter, signal: AbortSignal): Promise<void> {
-    const letter = match.deadLetter()
+  async #take(letter: DeadLetter, cursor: RecordCursor | null, delivery: Delivery, signal: AbortSignal): Promise<void> {
     const {record, failure} = letter
     const {plan} = this.#input
-    if (this.#exclude.has(record.topic, record.partition, record.offset)) {
-      this.#state.skip()
-      return
-    }
-    const topic = targetTopic(plan.target, failure)
-    const facts = topic === null ? null : (this.#facts.get(topic) ?? null)
-    const destination = resolveDestination(plan.target, record, failure, facts)
-    const outgoing = this.#factory.prepare(record, failure)
+    const verdict = judgeByLedger(delivery.view, letter, plan.handled)
+    const outgoing = this.#factory.prepare(record, failure, verdict.attempts)
     const entry: ChunkEntry = {
       topic: record.topic,
       partition: record.partition,
       offset: record.offset,
       attempt: outgoing.attempt,
+      origin: ledgerOrigin(failure),
+      sha256: delivery.view === null ? NO_CHECKSUM : payloadSha256(record.key, record.value),
     }
+    if (await this.#isResolved(entry, delivery, signal)) return
+    if (!delivery.resolutions.has(letter.address) && this.#isDecided(letter, verdict)) return
+    const topic = targetTopic(plan.target, failure)
+    const facts = topic === null ? null : (this.#facts.get(topic) ?? null)
+    const destination = resolveDestination(plan.target, record, failure, facts)
+    const {writer} = delivery
     const nowMs = BigInt(plan.createdAt)
     const fate = this.#tally.judge(
       {
@@ -223,6 +380,7 @@ class Run {
         outgoingBytes: outgoing.bytes,
         deadLetterBytes: singleBatchBytes(record),
         nowMs,
+        stale: verdict.fact?.stale === true ? verdict.fact : null,
       },
       letter.address,
     )
@@ -239,7 +397,7 @@ class Run {
     }
     await this.#tokens(outgoing, writer, signal)
     const timestamp = outgoing.timestamp ?? BigInt(this.#deps.clock.now())
-    this.#chunk.add(destination, entry, match.cursor, outgoing, timestamp)
+    this.#chunk.add(destination, entry, cursor, outgoing, timestamp)
   }
 
   /** Tokens for one record. When there are none the chunk goes out first: nothing waits inside a chunk. */
@@ -312,19 +470,14 @@ class Run {
     timer.abort()
     await deadline
     if (flight.counted) return
+    // Whoever has the run now decides about this chunk: for this process it was not reached.
+    if (isFenced(error)) return
     this.#settled = false
     this.#giveUp.abort()
     const unsettled = error ?? new KafkaError('the target did not answer before the run ended', {code: 'E_UNSETTLED'})
     for (const batch of flight.chunk.batches()) {
       for (const entry of batch.entries) this.#state.fail(entry, 'unknown', unsettled)
     }
-  }
-
-  /** Closing must not outlast the deadline that a silent target already used up. */
-  async #close(writer: ChunkWriter): Promise<void> {
-    const closed = writer[Symbol.asyncDispose]()
-    if (this.#settled) await closed
-    else Promise.resolve(closed).catch(() => undefined)
   }
 
   async #stopAfter(ms: number | null, run: AbortController, timer: AbortSignal): Promise<void> {
@@ -342,7 +495,7 @@ class Run {
     this.#deps.onProgress?.({done: selected, total: this.#input.plan.counts.selected, replayed, failed})
   }
 
-  #result(scan: RecordScan, stop: StopReason | null, durationMs: number): ReplayOutcome['result'] {
+  #result(scans: readonly RecordScan[], stop: StopReason | null, durationMs: number): ReplayOutcome['result'] {
     const {plan, run} = this.#input
     const missing = Math.max(0, plan.counts.selected - this.#state.counts().selected)
     if (stop === null) this.#state.gone(missing)
@@ -360,10 +513,12 @@ class Run {
         bytesReplayed: Math.round(this.#state.bytesReplayed),
         chunks: this.#state.chunks,
         throttledMs: Math.round(this.#state.throttledMs),
+        disorder: this.#state.disorder,
+        replayedBefore: this.#state.before,
         recordsPerSecond: durationMs > 0 ? Math.round((replayed / durationMs) * 1e6) / 1e3 : 0,
       },
       stopped: stop === null ? null : {reason: stop, remaining: missing, settled: this.#settled},
-      scanned: scan.scanned(),
+      scanned: scans.flatMap(scan => scan.scanned()).toSorted(comparePlaces),
       durationMs: Math.round(durationMs),
     }
   }
@@ -377,11 +532,16 @@ function isOutOfReach(outcome: RecordOutcome): boolean {
   )
 }
 
+function isFenced(error: unknown): boolean {
+  return isKdlqError(error) && error.code === 'E_FENCED'
+}
+
 function reasonOf(error: unknown, outer: AbortSignal): StopReason {
   if (error instanceof Stop) return error.reason
   return outer.aborted ? 'signal' : 'error'
 }
 
-async function openIdempotent(target: Cluster, options: ProducerOptions): Promise<ChunkWriter> {
-  return createIdempotentWriter(await target.writer.open(options))
+function comparePlaces(a: PartitionScan, b: PartitionScan): number {
+  if (a.topic !== b.topic) return a.topic < b.topic ? -1 : 1
+  return a.partition - b.partition || (BigInt(a.from) < BigInt(b.from) ? -1 : 1)
 }

@@ -10,12 +10,17 @@ const MAX_FAILURES = 1000
 export class RunState {
   #replayed = 0
   #skipped = 0
+  #held = 0
   #failed = 0
   #unknown = 0
   #gone = 0
   bytesReplayed = 0
   chunks = 0
   throttledMs = 0
+  /** Dead letters that went out behind one of a later origin offset. */
+  disorder = 0
+  /** Replayed by earlier processes of the run. */
+  before = 0
   readonly failures: RecordFailure[] = []
   #omitted = 0
   readonly #targets = new Map<string, {topic: string; partition: number; count: number}>()
@@ -36,11 +41,26 @@ export class RunState {
     this.#skipped++
   }
 
+  hold(): void {
+    this.#held++
+  }
+
+  /** An earlier process of the run did it. */
+  replayedBefore(target: {readonly topic: string; readonly partition: number}): void {
+    this.before++
+    this.#replayed++
+    this.#countTarget(target)
+  }
+
   gone(records: number): void {
     this.#gone += records
   }
 
-  fail(entry: ChunkEntry, state: 'failed' | 'unknown', error: {readonly code: string; readonly message: string}): void {
+  fail(
+    entry: Pick<ChunkEntry, 'topic' | 'partition' | 'offset'>,
+    state: 'failed' | 'unknown',
+    error: {readonly code: string; readonly message: string},
+  ): void {
     if (state === 'failed') this.#failed++
     else this.#unknown++
     if (this.failures.length >= MAX_FAILURES) this.#omitted++
@@ -53,7 +73,10 @@ export class RunState {
       return
     }
     this.#replayed++
-    const {topic, partition} = outcome.target
+    this.#countTarget(outcome.target)
+  }
+
+  #countTarget({topic, partition}: {readonly topic: string; readonly partition: number}): void {
     const key = `${partition} ${topic}`
     const target = this.#targets.get(key) ?? {topic, partition, count: 0}
     target.count++
@@ -64,11 +87,12 @@ export class RunState {
     const parts = {
       replayed: this.#replayed,
       skipped: this.#skipped,
+      held: this.#held,
       failed: this.#failed,
       unknown: this.#unknown,
       gone: this.#gone,
     }
-    const selected = parts.replayed + parts.skipped + parts.failed + parts.unknown + parts.gone
+    const selected = parts.replayed + parts.skipped + parts.held + parts.failed + parts.unknown + parts.gone
     return {...ZERO_COUNTS, ...parts, selected}
   }
 

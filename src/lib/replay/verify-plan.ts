@@ -43,7 +43,8 @@ const NEW_PLAN = 'make a new plan: kdlq replay ... --plan-out FILE'
 
 /** @throws RefusedError `E_CHECKS_REFUSED` naming the checks, when the plan holds records that no decision covers */
 export function refuseFailedChecks(plan: ReplayPlan): void {
-  const refusing = plan.checks.filter(({level}) => level === 'refuse')
+  // Whether somebody holds a partition is asked again when the plan is executed.
+  const refusing = plan.checks.filter(({id, level}) => level === 'refuse' && id !== 'claimed')
   if (plan.counts.refused === 0 && refusing.length === 0) return
   const named = refusing.map(({id, count}) => `${id} (${count})`).join(', ')
   throw new RefusedError(`refused by ${refusing.length === 1 ? 'check' : 'checks'} ${named}, nothing was written`, {

@@ -38,10 +38,40 @@ export async function writeBatches(
   batches: readonly TargetBatch[],
   options: {readonly signal?: AbortSignal | undefined} = {},
 ): Promise<readonly RecordOutcome[]> {
+  return (await writeUntil(session, batches, () => false, options)).outcomes
+}
+
+/**
+ * As `writeBatches`, but begins no further round of a split once it is enough.
+ * @param isEnough asked between rounds; a transaction must not stay open while a bad batch is taken apart
+ * @returns outcomes of what was tried, and the rest, in order
+ */
+export async function writeUntil(
+  session: Pick<ProducerSession, 'produce'>,
+  batches: readonly TargetBatch[],
+  isEnough: () => boolean,
+  options: {readonly signal?: AbortSignal | undefined} = {},
+): Promise<{readonly outcomes: readonly RecordOutcome[]; readonly left: readonly (readonly TargetBatch[])[]}> {
+  return writeQueues(
+    session,
+    batches.map(batch => [batch]),
+    isEnough,
+    options,
+  )
+}
+
+/** As `writeUntil`, for what it left. */
+export async function writeQueues(
+  session: Pick<ProducerSession, 'produce'>,
+  queues: readonly (readonly TargetBatch[])[],
+  isEnough: () => boolean,
+  options: {readonly signal?: AbortSignal | undefined} = {},
+): ReturnType<typeof writeUntil> {
   const outcomes: RecordOutcome[] = []
   // One queue a partition: the parts of a split batch go one after the other, partitions side by side.
-  let waiting = batches.map(batch => [batch])
-  while (waiting.length > 0) {
+  let waiting = queues
+  for (let round = 0; waiting.length > 0; round++) {
+    if (round > 0 && isEnough()) break
     const sent = waiting.flatMap(queue => queue.slice(0, 1))
     const results = await session.produce(sent, options)
     waiting = waiting.map((queue, index) => {
@@ -52,7 +82,7 @@ export async function writeBatches(
     })
     waiting = waiting.filter(queue => queue.length > 0)
   }
-  return outcomes
+  return {outcomes, left: waiting}
 }
 
 /** Note a batch's outcome; returns the parts of it that have to be sent again. */

@@ -32,6 +32,7 @@ const subject = (failure: Failure, over: Partial<CheckSubject> = {}): CheckSubje
   outgoingBytes: 100,
   deadLetterBytes: 200,
   nowMs: BigInt(NOW),
+  stale: null,
   ...over,
 })
 

@@ -62,8 +62,8 @@ describe('a plan file', () => {
 
 describe('validatePlan', () => {
   test('refuses another version and says what to do', () => {
-    expect(() => validatePlan({...plan, planVersion: 2})).toThrow(
-      'plan file: version 2 is not known, this kdlq reads 1',
+    expect(() => validatePlan({...plan, planVersion: 1})).toThrow(
+      'plan file: version 1 is not known, this kdlq reads 2',
     )
   })
 
@@ -92,7 +92,12 @@ describe('validatePlan', () => {
     [['headers', 'strip'], 'yes', 'headers.strip must be true or false'],
     [['allow'], ['pointer'], 'allow[0] must be one of'],
     [['skip'], ['tombstones'], 'skip[0] must be one of'],
-    [['delivery'], 'exactly-once', 'delivery must be one of "idempotent"'],
+    [['delivery'], 'idempotent', 'delivery must be one of "exactly-once", "at-least-once"'],
+    [['ledger'], {kind: 'topic'}, 'ledger.name must be given'],
+    [['ledger'], {kind: 'none', path: 'x'}, 'ledger.path must be left out: this version does not know it'],
+    [['handled'], 'all', 'handled must be one of "hide", "show", "only"'],
+    [['maxAttempts'], 0, 'maxAttempts must be a whole number, at least 1'],
+    [['source', 'held'], null, 'source.held must be a list'],
     [['counts', 'toReplay'], -1, 'counts.toReplay must be a whole number, at least 0'],
     [['transform'], 'x', 'transform must be left out: this version does not know it'],
     [['target', 'topics', 0, 'ledger'], 'x', 'target.topics[0].ledger must be left out: this version does not know it'],

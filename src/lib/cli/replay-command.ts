@@ -1,0 +1,316 @@
+import {userInfo} from 'node:os'
+import {EXIT, isKdlqError} from '../errors.ts'
+import type {KdlqError} from '../errors.ts'
+import type {Cluster} from '../kafka/ports.ts'
+import {envelope} from '../render/json.ts'
+import {plural} from '../render/numbers.ts'
+import {replaySummary} from '../render/replay-plan.ts'
+import {formatDuration} from '../render/time.ts'
+import {TRANSACTION_TIMEOUT_MS, type OpenDelivery} from '../replay/delivery.ts'
+import {claimedError, takeOver} from '../replay/ledger/claims.ts'
+import {ensureLedger} from '../replay/ledger/ensure-ledger.ts'
+import type {Blocker} from '../replay/ledger/wait-stable.ts'
+import type {LedgerAuthor} from '../replay/ledger/writer.ts'
+import {DEFAULT_LEDGER} from '../replay/ledger/types.ts'
+import type {LedgerTopic} from '../replay/ledger/types.ts'
+import {lookAtLedger, type LedgerLook, type LedgerLookInput} from '../replay/look-at-ledger.ts'
+import type {ReplayPlan} from '../replay/plan.ts'
+import type {ReplayOutcome, ReplayResult} from '../replay/result.ts'
+import {runReplay} from '../replay/run-replay.ts'
+import {openTopicDelivery} from '../replay/topic-delivery.ts'
+import {outputFormat} from './base-command.ts'
+import type {EffectiveSettings} from './config/settings.ts'
+import {connectionConfig, readRateOf} from './connection.ts'
+import {confirmOrRefuse} from './prompts.ts'
+import {RecordCommand, type RecordFlags} from './record-command.ts'
+import {type LimitFlags, toMaxFailed} from './replay-flags.ts'
+import {archiveTarget} from './replay-target.ts'
+
+/** Limit for the outcome of one batch, its repetitions included. */
+export const DELIVERY_TIMEOUT_MS = 60_000
+/** Failures that are told one by one on stderr. */
+const TOLD_FAILURES = 20
+
+/** Flags that name another target than the source. */
+export interface TargetFlags {
+  readonly 'to-archive'?: string | undefined
+  readonly 'target-bootstrap-server'?: string | undefined
+  readonly 'target-command-config'?: string | undefined
+  readonly 'target-profile'?: string | undefined
+}
+
+/** One run that is about to be executed. */
+export interface Execution {
+  readonly source: Cluster
+  readonly target: Cluster
+  readonly plan: ReplayPlan
+  readonly author: LedgerAuthor
+  /** Null unless the plan's ledger is a topic. */
+  readonly ledger: LedgerTopic | null
+  readonly resume: boolean
+  readonly reason: string | null
+  readonly resendUnknown: boolean
+  /** Another run to end first; null = none. */
+  readonly takeOver: string | null
+}
+
+/** Flags that say how the ledger is looked at. */
+export interface LookFlags {
+  readonly 'take-over'?: string | undefined
+}
+
+/** Base of the commands that write a plan: replay and resume. */
+export abstract class ReplayCommand extends RecordCommand<ReplayResult> {
+  protected override readonly writesToKafka = true
+
+  /** Who is noted as operator: the login name; null = the system does not tell. */
+  protected operator(): string | null {
+    try {
+      return userInfo().username
+    } catch {
+      return null
+    }
+  }
+
+  /** The target of the flags, and what of it has to be closed. */
+  protected async openTarget(
+    source: Cluster,
+    flags: RecordFlags & TargetFlags,
+    settings: EffectiveSettings,
+  ): Promise<{readonly cluster: Cluster; readonly own: Cluster | null}> {
+    const own = await this.#ownTarget(source, flags, settings)
+    return {cluster: own ?? source, own}
+  }
+
+  /**
+   * Make sure that there is a ledger topic, or that one may be made; writes nothing.
+   * @throws RefusedError when there is none and nobody says that it may be made
+   */
+  protected async checkLedger(target: Cluster, name: string, create: boolean): Promise<void> {
+    if (create) return
+    try {
+      await this.ledgerTopic(target, name, false)
+    } catch (error) {
+      const canAsk = this.io.stdin.isTTY === true && this.io.stderr.isTTY
+      if (!isKdlqError(error) || error.code !== 'E_NO_LEDGER' || !canAsk) throw error
+      const question = `There is no ledger ${name} on ${target.description.name}. May it be created?`
+      await confirmOrRefuse(this.io, question, {signal: this.signal, insteadUse: '--create-ledger'})
+    }
+  }
+
+  /** The ledger topic of a run, made when it is missing. @throws as `ensureLedger` */
+  protected async ledgerTopic(target: Cluster, name: string, create: boolean): Promise<LedgerTopic> {
+    return ensureLedger(
+      {cluster: target, clock: this.clock},
+      {name, create, deliveryTimeoutMs: DELIVERY_TIMEOUT_MS},
+      {signal: this.signal},
+    )
+  }
+
+  /** What the ledger of a plan says; null for a plan whose ledger is no topic. Writes nothing. */
+  protected async look(
+    {source, target}: {readonly source: Cluster; readonly target: Cluster},
+    ledger: ReplayPlan['ledger'],
+    ranges: LedgerLookInput['ranges'],
+    flags: LookFlags,
+  ): Promise<LedgerLook | null> {
+    if (ledger.kind !== 'topic') return null
+    return lookAtLedger(
+      {source, target, clock: this.clock},
+      {
+        name: ledger.name,
+        ranges,
+        takeOver: flags['take-over'] ?? null,
+        onWait: blocker => void this.say(waitText(blocker)),
+        signal: this.signal,
+      },
+    )
+  }
+
+  /** Execute a run and tell how it went. @param before the result when it does not even begin */
+  protected async execute(
+    execution: Execution,
+    flags: RecordFlags & LimitFlags,
+    before: () => ReplayResult,
+  ): Promise<ReplayResult> {
+    const {plan, author, source, target} = execution
+    let outcome: ReplayOutcome
+    try {
+      await using progress = this.progress()
+      const started = this.clock.monotonic()
+      outcome = await runReplay(
+        {
+          source,
+          target,
+          clock: this.clock,
+          openDelivery: this.#delivery(execution),
+          onProgress: ({done, total, replayed}) => {
+            const left = ((this.clock.monotonic() - started) / done) * (total - done)
+            void progress.update({label: `replaying, ${formatDuration(left)} left`, done, total})
+            if (flags['verbose'] === true) void this.say(`${author.run}: ${replayed} committed of ${total}`)
+          },
+        },
+        {
+          run: author.run,
+          plan,
+          maxFailed: toMaxFailed(flags, plan.counts.toReplay),
+          maxDurationMs: flags['max-duration'] ?? null,
+          deliveryTimeoutMs: DELIVERY_TIMEOUT_MS,
+          readRate: readRateOf(flags, await this.settings(flags.profile)),
+          resendUnknown: execution.resendUnknown,
+        },
+        {signal: this.signal},
+      )
+    } catch (error) {
+      await this.document(flags, before(), error)
+      throw error
+    }
+    return this.#finish(outcome, execution, flags)
+  }
+
+  /** The one JSON document, with the error that ends the run; nothing in the other formats. */
+  protected async document(flags: RecordFlags, result: ReplayResult, error: unknown): Promise<void> {
+    if (!isJson(flags)) return
+    const body = error === null ? {result} : {result, error: this.tellInDocument(error)}
+    await this.print(envelope(this.commandName, {...body, warnings: this.warnings}, this.io.stdout.isTTY))
+  }
+
+  #delivery(execution: Execution): OpenDelivery | undefined {
+    const {ledger, target, plan, author, resume, reason, takeOver: other} = execution
+    if (ledger === null) return undefined
+    return async options => {
+      if (other !== null) await this.#takeOver(execution, ledger, other)
+      await this.say(
+        `${author.run} ${resume ? 'goes on' : 'begins'}; when it is interrupted: ${resumeCommand(author.run, ledger)}`,
+      )
+      return openTopicDelivery(
+        {
+          target,
+          clock: this.clock,
+          ledger,
+          onLost: (error: KdlqError) => void this.say(`${author.run}: ${error.message}; looking into the ledger`),
+        },
+        {
+          author,
+          plan,
+          reason,
+          version: this.config.version,
+          deliveryTimeoutMs: DELIVERY_TIMEOUT_MS,
+          resume,
+        },
+        options,
+      )
+    }
+  }
+
+  async #takeOver({target, author, plan}: Execution, ledger: LedgerTopic, other: string): Promise<void> {
+    const transaction = {
+      compression: plan.compression,
+      deliveryTimeoutMs: DELIVERY_TIMEOUT_MS,
+      transactionTimeoutMs: TRANSACTION_TIMEOUT_MS,
+    }
+    const claims = await takeOver({cluster: target, clock: this.clock, transaction}, ledger, other, author, {
+      signal: this.signal,
+    })
+    await this.say(`${other} was ended for good; it held ${plural(claims.length, 'partition')}`)
+  }
+
+  async #finish({result, error}: ReplayOutcome, execution: Execution, flags: RecordFlags): Promise<ReplayResult> {
+    const {counts, stopped, failures} = result
+    await this.document(flags, result, error)
+    for (const {address, state, message} of failures.slice(0, TOLD_FAILURES)) {
+      await this.say(`${address} ${state === 'failed' ? 'failed' : 'may have been written'}: ${message}`)
+    }
+    const more = counts.failed + counts.unknown - Math.min(failures.length, TOLD_FAILURES)
+    if (more > 0) await this.say(`and ${plural(more, 'more record')}; --json lists up to 1,000`)
+    if (stopped?.settled === false) await this.say(unsettledText(execution))
+    if (result.metrics.disorder > 0) {
+      await this.warnUser(
+        `${plural(result.metrics.disorder, 'record')} went out behind a later one of the same origin partition`,
+      )
+    }
+    await this.say(`${result.run ?? ''}: ${replaySummary(result)}`)
+    await this.#suggest(result, execution)
+    if (error !== null) throw error
+    const unread = result.scanned.some(({complete}) => !complete)
+    if (counts.failed > 0 || counts.unknown > 0 || counts.gone > 0 || stopped !== null || unread) {
+      this.setExitCode(EXIT.BAD_ANSWER)
+    }
+    return result
+  }
+
+  async #suggest({stopped, failures, targets, plan, run}: ReplayResult, {ledger}: Execution): Promise<void> {
+    const [first] = failures
+    const [target] = targets
+    if (stopped !== null && ledger !== null) await this.suggestNext(resumeCommand(run ?? '', ledger))
+    else if (first !== undefined) await this.suggestNext(`kdlq show ${first.address}`)
+    else if (target !== undefined) await this.suggestNext(`kdlq inspect ${nextSource(plan, target.topic)} --tail 10`)
+  }
+
+  async #ownTarget(
+    source: Cluster,
+    flags: RecordFlags & TargetFlags,
+    settings: EffectiveSettings,
+  ): Promise<Cluster | null> {
+    const archive = flags['to-archive']
+    if (archive !== undefined) {
+      return archiveTarget(archive, async () => {
+        const {openArchive} = await import('../kafka/archive/index.ts')
+        return openArchive(archive, {create: true, name: archive})
+      })
+    }
+    const {
+      'target-bootstrap-server': servers,
+      'target-command-config': commandConfig,
+      'target-profile': profile,
+      timeout,
+      'client-id': clientId,
+    } = flags
+    if (servers === undefined && commandConfig === undefined && profile === undefined) {
+      return source.description.kind === 'kafka' ? null : this.connect(flags)
+    }
+    // The profile of the source says nothing about another cluster, its credentials least of all.
+    const own = profile === undefined ? {profileName: null} : settings
+    const config = await connectionConfig(
+      {'bootstrap-server': servers, 'command-config': commandConfig, timeout, 'client-id': clientId},
+      own,
+      {env: this.io.env, command: this.commandName},
+    )
+    const {connectCluster} = await import('../kafka/client/index.ts')
+    return connectCluster(config, {signal: this.signal, clock: this.clock, clientVersion: this.config.version})
+  }
+}
+
+/** How a run goes on. */
+export function resumeCommand(run: string, ledger: Pick<LedgerTopic, 'name'>): string {
+  return `kdlq resume ${run}${ledger.name === DEFAULT_LEDGER ? '' : ` --ledger topic:${ledger.name}`}`
+}
+
+/** True when the answer is one document on stdout. */
+export function isJson(flags: Readonly<Record<string, unknown>>): boolean {
+  return ['json', 'jsonl'].includes(outputFormat(flags))
+}
+
+/** @throws RefusedError `E_CLAIMED` when another run holds a partition */
+export function refuseIfClaimed(look: LedgerLook | null, nowMs: number): void {
+  if (look === null || look.ledger === null || look.claims.length === 0) return
+  throw claimedError(look.claims, look.ledger, nowMs)
+}
+
+/** What is waited for. */
+export function waitText({ledger, transactionalId, producerId, waitMs}: Blocker): string {
+  const who = transactionalId ?? (producerId === null ? 'somebody' : `producer ${producerId}`)
+  return `waiting up to ${formatDuration(waitMs)} for an open transaction of ${who} in ${ledger}`
+}
+
+function unsettledText({plan, ledger}: Execution): string {
+  if (plan.delivery === 'exactly-once' && ledger !== null) {
+    return 'the target did not answer in time: whether the last transaction was committed, resume decides'
+  }
+  return 'the target did not answer in time: the records above may have been written'
+}
+
+/** Where the replayed records can be looked at. */
+function nextSource({target}: ReplayPlan, topic: string): string {
+  return target.kind === 'archive' ? `${target.name.replace(/\/$/, '')}/` : topic
+}

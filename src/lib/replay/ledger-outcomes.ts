@@ -1,0 +1,51 @@
+import type {Failure} from '../dialects/model.ts'
+import {UnreachableError} from '../errors.ts'
+import type {ChunkEntry, RecordOutcome} from './chunk.ts'
+import {sourceOf} from './ledger-judge.ts'
+import type {LedgerView} from './ledger-judge.ts'
+import {isOffset} from './ledger/names.ts'
+import type {LedgerOrigin, LedgerOutcome} from './ledger/types.ts'
+
+/** Where a dead letter failed, as the ledger keeps it; null when the headers name no topic. */
+export function ledgerOrigin({origin}: Failure): LedgerOrigin | null {
+  if (origin?.topic === undefined) return null
+  const {topic, partition = null, offset = null} = origin
+  return {topic, partition, offset: offset !== null && isOffset(offset) ? BigInt(offset) : null}
+}
+
+/**
+ * What is written down about one record; null when nothing is: it was not written because the target could not be reached,
+ * so that the run offers it again.
+ * @param targetClusterId null = the cluster of the ledger itself
+ */
+export function toLedgerOutcome(
+  view: Pick<LedgerView, 'refOf'>,
+  outcome: RecordOutcome,
+  targetClusterId: string | null,
+): LedgerOutcome | null {
+  const {entry} = outcome
+  if (outcome.state === 'replayed') {
+    return {
+      ...common(view, entry),
+      state: 'replayed',
+      target: {...outcome.target, clusterId: targetClusterId},
+      reason: null,
+    }
+  }
+  if (outcome.state === 'unknown' || isNotTried(outcome)) return null
+  const {code, message} = outcome.error
+  return {...common(view, entry), state: 'failed', target: null, reason: `${code}: ${message}`}
+}
+
+/** The target was not there: neither written nor refused. */
+export function isNotTried(outcome: Exclude<RecordOutcome, {readonly state: 'replayed'}>): boolean {
+  return outcome.error.code === 'E_NOT_WRITTEN' || outcome.error instanceof UnreachableError
+}
+
+function common(
+  view: Pick<LedgerView, 'refOf'>,
+  entry: ChunkEntry,
+): Pick<LedgerOutcome, 'source' | 'origin' | 'sha256' | 'attempt' | 'scanFrom'> {
+  const {origin, sha256, attempt} = entry
+  return {source: sourceOf(view, entry), origin, sha256, attempt, scanFrom: null}
+}

@@ -1,0 +1,212 @@
+import type {Clock} from '../clock.ts'
+import {BugError, RefusedError} from '../errors.ts'
+import type {Cluster, ProducerSession, TransactionSession} from '../kafka/ports.ts'
+import {AtLeastOnceWriter} from './at-least-once.ts'
+import type {RecordOutcome} from './chunk.ts'
+import {TRANSACTION_TIMEOUT_MS} from './delivery.ts'
+import type {Delivery, DeliveryNotes} from './delivery.ts'
+import {ExactlyOnceWriter} from './exactly-once.ts'
+import type {LedgerView} from './ledger-judge.ts'
+import {claimPartitions, endRun} from './ledger/claims.ts'
+import {ledgerPartition} from './ledger/layout.ts'
+import {sourceRef, transactionalIdOf} from './ledger/names.ts'
+import {LedgerReader} from './ledger/read-ledger.ts'
+import type {LedgerOutcome, LedgerTopic, SourceAddress, SourcePartition} from './ledger/types.ts'
+import {commitLedger, LedgerScribe, pieceBytesOf, writeLedger} from './ledger/writer.ts'
+import type {LedgerAuthor} from './ledger/writer.ts'
+import type {ReplayPlan} from './plan.ts'
+import {resolveSending} from './resolve-sending.ts'
+
+/** What a run with a ledger topic works with; the ledger lies on the target's cluster. */
+export interface TopicDeliveryDeps extends DeliveryNotes {
+  readonly target: Cluster
+  readonly clock: Clock
+  readonly ledger: LedgerTopic
+  /** Told after each commit, with what is certain now. */
+  readonly onCommit?: ((outcomes: readonly LedgerOutcome[]) => Promise<void>) | undefined
+}
+
+/** The run. */
+export interface TopicDeliveryInput {
+  readonly author: LedgerAuthor
+  readonly plan: ReplayPlan
+  readonly reason: string | null
+  /** Version of kdlq, for the run's record. */
+  readonly version: string
+  readonly deliveryTimeoutMs: number
+  /** True: the run's record is there, and its claims may be. */
+  readonly resume: boolean
+}
+
+/** How a plan's topics are named in a ledger on this cluster. */
+export function ledgerNames(plan: ReplayPlan, ledgerClusterId: string | null): LedgerView['refOf'] {
+  const ids = new Map(plan.source.ranges.map(({topic, topicId}) => [topic, topicId]))
+  return topic => sourceRef(plan.source.clusterId, ledgerClusterId, ids.get(topic) ?? null)
+}
+
+/** The partitions of a plan, as they are claimed. */
+export function sourcePartitions(plan: ReplayPlan, refOf: LedgerView['refOf']): readonly SourcePartition[] {
+  const partitions = new Map<string, SourcePartition>()
+  for (const {topic, partition} of plan.source.ranges) {
+    partitions.set(`${topic}:${partition}`, {...refOf(topic), topic, partition})
+  }
+  return [...partitions.values()]
+}
+
+/**
+ * Open a run on a ledger topic: session first (which fences another process of the same run), then claims, then the run's
+ * record. What fails on the way is undone.
+ * @throws RefusedError `E_CLAIMED`; AuthError without the right to the transactional id; as the ledger's reader and writer
+ */
+export async function openTopicDelivery(
+  deps: TopicDeliveryDeps,
+  input: TopicDeliveryInput,
+  {signal}: {readonly signal?: AbortSignal | undefined} = {},
+): Promise<Delivery> {
+  const run = new TopicRun(deps, input)
+  await run.open(signal)
+  return run
+}
+
+class TopicRun implements Delivery {
+  readonly #deps: TopicDeliveryDeps
+  readonly #input: TopicDeliveryInput
+  readonly #reader: LedgerReader
+  readonly #refOf: LedgerView['refOf']
+  readonly #partitions: readonly SourcePartition[]
+  #writer: ExactlyOnceWriter | AtLeastOnceWriter | null = null
+  #plain: ProducerSession | null = null
+  #before: Delivery['before'] = []
+  #resolutions: Delivery['resolutions'] = new Map()
+
+  constructor(deps: TopicDeliveryDeps, input: TopicDeliveryInput) {
+    this.#deps = deps
+    this.#input = input
+    this.#refOf = ledgerNames(input.plan, deps.ledger.clusterId)
+    this.#partitions = sourcePartitions(input.plan, this.#refOf)
+    this.#reader = new LedgerReader({cluster: deps.target, clock: deps.clock}, deps.ledger)
+  }
+
+  get writer(): ExactlyOnceWriter | AtLeastOnceWriter {
+    if (this.#writer === null) throw new BugError('a delivery was used before it was open')
+    return this.#writer
+  }
+
+  get view(): LedgerView {
+    return {index: this.#reader.contents.index, refOf: this.#refOf}
+  }
+
+  get before(): Delivery['before'] {
+    return this.#before
+  }
+
+  get resolutions(): Delivery['resolutions'] {
+    return this.#resolutions
+  }
+
+  async settle(
+    outcomes: readonly RecordOutcome[],
+    {signal}: {readonly signal?: AbortSignal | undefined} = {},
+  ): Promise<void> {
+    if (this.#writer instanceof AtLeastOnceWriter) await this.#writer.settle(outcomes, signal)
+  }
+
+  async open(signal: AbortSignal | undefined): Promise<void> {
+    const {clock, ledger} = this.#deps
+    const {author, plan, reason, version, resume} = this.#input
+    const session = plan.delivery === 'exactly-once' ? await this.#transactional(signal) : await this.#idempotent()
+    try {
+      await claimPartitions({session, reader: this.#reader, clock}, author, this.#partitions, {signal})
+      this.#writer = await this.#makeWriter(session, signal)
+      if (!resume) {
+        const records = new LedgerScribe(clock, author).run({reason, version}, {plan, files: {}}, pieceBytesOf(ledger))
+        await commitLedger(session, ledger, records, {clock, signal})
+      }
+      this.#before = [...this.#reader.contents.index.entriesOfRun(author.run)]
+    } catch (error) {
+      // Claims of a run that never began would only stand in the way. (A lost contest has withdrawn its own.)
+      const lost = error instanceof RefusedError
+      const end = {partitions: resume || lost ? [] : this.#partitions}
+      if (end.partitions.length > 0) await withdrawQuietly(session, this.#deps, author, end.partitions)
+      await session.close()
+      throw error
+    }
+  }
+
+  async end(
+    status: Parameters<Delivery['end']>[0],
+    {signal}: {readonly signal?: AbortSignal | undefined} = {},
+  ): Promise<void> {
+    const {clock, ledger} = this.#deps
+    const {author} = this.#input
+    const session = this.#writer instanceof ExactlyOnceWriter ? this.#writer.session : this.#plain
+    // A lost session decided nothing: the claims stay, for `resume`.
+    if (session === null) return
+    await endRun({session, ledger, clock}, author, {partitions: this.#partitions, status}, {signal})
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#writer?.[Symbol.asyncDispose]()
+    await this.#plain?.close()
+  }
+
+  async #makeWriter(
+    session: ProducerSession | TransactionSession,
+    signal: AbortSignal | undefined,
+  ): Promise<ExactlyOnceWriter | AtLeastOnceWriter> {
+    const {clock, ledger, target, onCommit, onLost} = this.#deps
+    const {author, plan, resume} = this.#input
+    const view = this.view
+    if ('commit' in session) {
+      const reopen = async (call?: AbortSignal): Promise<TransactionSession> => this.#transactional(call)
+      const isDone = async (source: SourceAddress, call?: AbortSignal): Promise<boolean> => {
+        await this.#reader.catchUp([ledgerPartition(ledger, source.topic)], {signal: call})
+        return view.index.stateInRun(author.run, source) !== null
+      }
+      return new ExactlyOnceWriter({clock, ledger, author, view, reopen, isDone, onCommit, onLost}, session)
+    }
+    const scribe = new LedgerScribe(clock, author)
+    const write = async (outcomes: readonly LedgerOutcome[], call?: AbortSignal): Promise<void> =>
+      writeLedger(session, ledger, scribe.entries(outcomes), {clock, signal: call})
+    if (resume) this.#resolutions = await resolveSending(target, view.index, {run: author.run, plan}, {signal})
+    return new AtLeastOnceWriter({target, view, write, onCommit}, session)
+  }
+
+  async #transactional(signal: AbortSignal | undefined): Promise<TransactionSession> {
+    const {plan, author, deliveryTimeoutMs} = this.#input
+    return this.#deps.target.writer.openTransactional(
+      {
+        transactionalId: transactionalIdOf(author.run),
+        compression: plan.compression,
+        deliveryTimeoutMs,
+        transactionTimeoutMs: TRANSACTION_TIMEOUT_MS,
+      },
+      {signal},
+    )
+  }
+
+  async #idempotent(): Promise<ProducerSession> {
+    const {plan, deliveryTimeoutMs} = this.#input
+    const session = await this.#deps.target.writer.open({
+      compression: plan.compression,
+      transactionalId: null,
+      deliveryTimeoutMs,
+    })
+    this.#plain = session
+    return session
+  }
+}
+
+/** The error that ended the start is the one to tell. */
+async function withdrawQuietly(
+  session: ProducerSession | TransactionSession,
+  {clock, ledger}: TopicDeliveryDeps,
+  author: LedgerAuthor,
+  partitions: readonly SourcePartition[],
+): Promise<void> {
+  try {
+    await commitLedger(session, ledger, new LedgerScribe(clock, author).claimEnds(partitions), {clock})
+  } catch {
+    // The claims stay; whoever meets them is told how to take over.
+  }
+}
