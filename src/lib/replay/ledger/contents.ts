@@ -52,6 +52,12 @@ export class LedgerContents {
     else if (!this.#set(parsed, text, value, offset)) this.unreadable++
   }
 
+  /** Count something that was there instead of a record. */
+  addUnreadable(): void {
+    this.records++
+    this.unreadable++
+  }
+
   /** Claims that were not ended, in the order of their offsets (each partition of the ledger has its own). */
   get claims(): readonly LiveClaim[] {
     return [...this.#claims.values()].toSorted((a, b) => (a.offset < b.offset ? -1 : a.offset > b.offset ? 1 : 0))

@@ -22,16 +22,17 @@ export interface RunDocument {
 export type RunFacts = Pick<LedgerRunHead, 'run' | 'by' | 'at' | 'reason' | 'version'>
 
 /**
- * A run as records: the pieces of its document (UTF-8 JSON, cut anywhere), then the head. The head is last, so that a
+ * A run as records: the pieces of its document (UTF-8 JSON, cut between characters), then the head. The head is last, so that a
  * reader that sees it has all pieces.
- * @param pieceBytes at least 1
+ * @param pieceBytes at least 4
  */
 export function runRecords(facts: RunFacts, document: RunDocument, pieceBytes = PIECE_BYTES): readonly LedgerRecord[] {
   const {run, by, at, reason, version} = facts
   const bytes = Buffer.from(JSON.stringify({plan: document.plan, files: document.files}))
   const records: LedgerRecord[] = []
-  for (let from = 0; from < bytes.length; from += pieceBytes) {
-    records.push({route: run, key: runKey(run, records.length + 1), value: bytes.subarray(from, from + pieceBytes)})
+  for (let from = 0, to = 0; from < bytes.length; from = to) {
+    to = endOfPiece(bytes, from + pieceBytes)
+    records.push({route: run, key: runKey(run, records.length + 1), value: bytes.subarray(from, to)})
   }
   const head = {
     v: LEDGER_VERSION,
@@ -65,11 +66,24 @@ export function readRunDocument(head: LedgerRunHead, pieces: ReadonlyMap<number,
   if (bytes.length !== head.bytes || hash('sha256', bytes, 'hex') !== head.sha256) {
     throw broken(head, 'its checksum differs')
   }
-  const json: unknown = JSON.parse(bytes.toString('utf8'))
+  let json: unknown
+  try {
+    json = JSON.parse(bytes.toString('utf8'))
+  } catch {
+    throw broken(head, 'it is not JSON')
+  }
   if (!isDocument(json)) throw new UsageError(`run ${head.run} holds no plan`, {code: 'E_PLAN_INVALID'})
   const files: [string, string][] = []
   for (const [name, text] of Object.entries(json.files)) if (typeof text === 'string') files.push([name, text])
   return {plan: validatePlan(json.plan), files: Object.fromEntries(files)}
+}
+
+/** Never within a character, so that every piece is text. */
+function endOfPiece(bytes: Buffer, limit: number): number {
+  if (limit >= bytes.length) return bytes.length
+  let end = limit
+  while (((bytes[end] ?? 0) & 0xc0) === 0x80) end--
+  return end
 }
 
 function broken({run, pieces}: LedgerRunHead, why: string): KafkaError {
