@@ -65,6 +65,14 @@ export function parseMaxFailed(text: string, flag: string): MaxFailed {
 
 const repeatable = {multiple: true, multipleNonGreedy: true} as const
 
+/** The flag that names a ledger. */
+export const ledgerFlags = {
+  ledger: ledgerFlag({
+    helpGroup: 'ledger',
+    summary: 'Where it is written down what was done; default the topic kdlq-ledger.',
+  }),
+}
+
 /** Flags that say what a plan does; a plan file has them in it. */
 export const planFlags = {
   'target-topic': Flags.string({
@@ -129,10 +137,7 @@ export const planFlags = {
     helpGroup: 'ledger',
     summary: 'Records and their ledger entries in one transaction (default), or without transactions.',
   })(),
-  ledger: ledgerFlag({
-    helpGroup: 'ledger',
-    summary: 'Where it is written down what was done; default the topic kdlq-ledger.',
-  }),
+  ...ledgerFlags,
   handled: Flags.option({
     options: ['hide', 'show', 'only'] as const,
     helpGroup: 'ledger',
@@ -156,37 +161,8 @@ export const planFlags = {
   }),
 }
 
-/** Flags that say how a plan is executed. */
-export const runFlags = {
-  plan: Flags.string({
-    helpGroup: 'writing',
-    helpValue: 'FILE',
-    summary: 'Execute exactly this plan; refused on another cluster and for recreated topics.',
-  }),
-  'plan-out': Flags.string({
-    helpGroup: 'writing',
-    helpValue: 'FILE',
-    exclusive: ['plan'],
-    summary: 'Save the plan, for --plan.',
-  }),
-  'create-ledger': Flags.boolean({helpGroup: 'ledger', summary: 'Create the ledger topic when it is missing.'}),
-  'take-over': Flags.string({
-    helpGroup: 'ledger',
-    helpValue: 'RUN',
-    summary: 'End another run that holds these partitions, for good, and take its place.',
-  }),
-  'max-failed': maxFailedFlag({
-    helpGroup: 'pace',
-    exclusive: ['errors-tolerance'],
-    summary: 'Stop when more records (or more than N% of the plan) failed; default never.',
-  }),
-  'errors-tolerance': Flags.option({
-    options: ['all', 'none'] as const,
-    helpGroup: 'pace',
-    summary: 'Go on behind a failed record (all, default) or stop at the first one (none).',
-  })(),
-  'max-duration': durationFlag({helpGroup: 'pace', summary: 'Stop after this time; exit 3 when something is left.'}),
-  'fail-if-empty': Flags.boolean({helpGroup: 'writing', summary: 'Exit 3 when nothing was selected.'}),
+/** Flags that name another target than the cluster that is read. */
+export const targetFlags = {
   'to-archive': Flags.string({
     helpGroup: 'target',
     helpValue: 'DIR',
@@ -208,6 +184,53 @@ export const runFlags = {
     helpValue: 'FILE',
     summary: 'Java client .properties file for the target cluster.',
   }),
+}
+
+/** Flags that end a run early. */
+export const runLimitFlags = {
+  'max-failed': maxFailedFlag({
+    helpGroup: 'pace',
+    exclusive: ['errors-tolerance'],
+    summary: 'Stop when more records (or more than N% of the plan) failed; default never.',
+  }),
+  'errors-tolerance': Flags.option({
+    options: ['all', 'none'] as const,
+    helpGroup: 'pace',
+    summary: 'Go on behind a failed record (all, default) or stop at the first one (none).',
+  })(),
+  'max-duration': durationFlag({helpGroup: 'pace', summary: 'Stop after this time; exit 3 when something is left.'}),
+}
+
+/** Own flags of `resume`. */
+export const resumeFlags = {
+  'resend-unknown': Flags.boolean({
+    helpGroup: 'ledger',
+    summary: 'Send again what may have been written: it may then be there twice.',
+  }),
+}
+
+/** Flags that say how a plan is executed. */
+export const runFlags = {
+  plan: Flags.string({
+    helpGroup: 'writing',
+    helpValue: 'FILE',
+    summary: 'Execute exactly this plan; refused on another cluster and for recreated topics.',
+  }),
+  'plan-out': Flags.string({
+    helpGroup: 'writing',
+    helpValue: 'FILE',
+    exclusive: ['plan'],
+    summary: 'Save the plan, for --plan.',
+  }),
+  'create-ledger': Flags.boolean({helpGroup: 'ledger', summary: 'Create the ledger topic when it is missing.'}),
+  'take-over': Flags.string({
+    helpGroup: 'ledger',
+    helpValue: 'RUN',
+    summary: 'End another run that holds these partitions, for good, and take its place.',
+  }),
+  ...runLimitFlags,
+  'fail-if-empty': Flags.boolean({helpGroup: 'writing', summary: 'Exit 3 when nothing was selected.'}),
+  ...targetFlags,
 }
 
 /** Values of `planFlags`. */
@@ -289,13 +312,15 @@ function deliveryOf(
     assertHolds(delivery, ledger)
     return {delivery, ledger}
   }
-  const ledger = flags.ledger ?? settingOf(context.ledgerSetting) ?? {kind: 'topic', name: DEFAULT_LEDGER}
+  const ledger = toLedgerChoice(flags.ledger, context.ledgerSetting)
   assertHolds(delivery, ledger)
   return {delivery, ledger}
 }
 
-function settingOf(setting: string | null): LedgerChoice | null {
-  if (setting === null) return null
+/** The ledger of a flag, else of the setting `ledger`, else the topic kdlq-ledger. @throws UsageError naming the setting */
+export function toLedgerChoice(flag: LedgerChoice | undefined, setting: string | null): LedgerChoice {
+  if (flag !== undefined) return flag
+  if (setting === null) return {kind: 'topic', name: DEFAULT_LEDGER}
   return parseLedgerChoice(setting.includes(':') || setting === 'none' ? setting : `topic:${setting}`, 'ledger')
 }
 
