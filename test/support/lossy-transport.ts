@@ -6,14 +6,11 @@ export interface LossyTransport {
   readonly transport: Transport
   /** The next so many answers to this API reach the broker and get lost on their way back. */
   lose(api: {readonly name: string}, times?: number): void
-  /** Requests of this API that were answered, lost answers included. */
-  answered(api: {readonly name: string}): number
 }
 
 /** A real transport whose answers can get lost. */
 export function lossyTransport(inner: Transport): LossyTransport {
   const losses = new Map<string, number>()
-  const counts = new Map<string, number>()
   const send = async <Req, Res>(
     to: NodeId | 'any' | 'controller',
     api: Api<Req, Res>,
@@ -21,7 +18,6 @@ export function lossyTransport(inner: Transport): LossyTransport {
     options?: RequestOptions,
   ): Promise<Answer<Res>> => {
     const answer = await inner.send(to, api, body, options)
-    counts.set(api.name, (counts.get(api.name) ?? 0) + 1)
     const left = losses.get(api.name) ?? 0
     if (left === 0) return answer
     losses.set(api.name, left - 1)
@@ -46,6 +42,5 @@ export function lossyTransport(inner: Transport): LossyTransport {
   return {
     transport,
     lose: ({name}, times = 1) => losses.set(name, times),
-    answered: ({name}) => counts.get(name) ?? 0,
   }
 }
