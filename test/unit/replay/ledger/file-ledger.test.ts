@@ -76,7 +76,7 @@ describe('a ledger file', () => {
     await using first = await open()
     await first.append([entryRecord(entryOf(1n))])
     await first.close()
-    await appendFile(path, '{"key":"torn')
+    await appendFile(path, `{"key":"${'torn'.repeat(2000)}`)
     await using second = await open()
     expect([second.contents.index.size, second.contents.unreadable]).toEqual([1, 0])
     await second.append([entryRecord(entryOf(2n))])
