@@ -4,7 +4,7 @@ import {outputFormat} from '../lib/cli/base-command.ts'
 import {readRateOf} from '../lib/cli/connection.ts'
 import {connectionFlags, documentFlags, filterFlags, selectionFlags, writingFlags} from '../lib/cli/flags.ts'
 import type {RecordFlags} from '../lib/cli/record-command.ts'
-import {isJson, type LookFlags, refuseIfClaimed, ReplayCommand} from '../lib/cli/replay-command.ts'
+import {isJson, type LookFlags, type OpenLedger, refuseIfClaimed, ReplayCommand} from '../lib/cli/replay-command.ts'
 import {planFlags, type PlanFlags, runFlags, toPlanPolicy} from '../lib/cli/replay-flags.ts'
 import {archivesOf, assertAllowedTargets} from '../lib/cli/replay-target.ts'
 import {asList, type EffectiveSettings} from '../lib/cli/config/settings.ts'
@@ -14,7 +14,6 @@ import {renderItems} from '../lib/render/formats.ts'
 import {plural} from '../lib/render/numbers.ts'
 import {planTargetView, renderReplayPlan} from '../lib/render/replay-plan.ts'
 import {parseCheckDecisions} from '../lib/replay/check-names.ts'
-import type {LedgerTopic} from '../lib/replay/ledger/types.ts'
 import type {LedgerLook} from '../lib/replay/look-at-ledger.ts'
 import {readPlanFile, writePlanFile} from '../lib/replay/plan-file.ts'
 import {planReplay, type PlannedReplay} from '../lib/replay/plan-replay.ts'
@@ -94,7 +93,7 @@ Exit codes: 0 done; 3 some records failed, are gone or were not reached; 6 refus
     const elapsed = (): number => this.clock.monotonic() - started
     const before = (): ReplayResult => unexecuted(plan, planned.scanned, elapsed())
     const json = isJson(flags)
-    let ledger: LedgerTopic | null = null
+    let ledger: OpenLedger = {kind: 'none'}
     try {
       if (json && !flags['dry-run'] && !flags.yes && this.io.stderr.isTTY) await this.#showPlan(plan, 'stderr')
       if (!json) await this.#printPlan(plan, flags)
@@ -106,10 +105,9 @@ Exit codes: 0 done; 3 some records failed, are gone or were not reached; 6 refus
       if (flags['dry-run']) return await this.#finishDry(before(), flags)
       if (target.description.kind === 'kafka') this.assertWritable(settings)
       if (plan.counts.toReplay > 0) {
-        const name = plan.ledger.kind === 'topic' ? plan.ledger.name : null
-        if (name !== null) await this.checkLedger(target, name, flags['create-ledger'])
+        if (plan.ledger.kind === 'topic') await this.checkLedger(target, plan.ledger.name, flags['create-ledger'])
         await this.consent(questionFor(plan), flags.yes)
-        if (name !== null) ledger = await this.ledgerTopic(target, name, true)
+        ledger = await this.openLedger(target, plan.ledger, flags)
       }
     } catch (error) {
       await this.document(flags, before(), error)

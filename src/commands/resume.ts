@@ -1,13 +1,12 @@
 import {Args} from '@oclif/core'
 import {connectionFlags, documentFlags} from '../lib/cli/flags.ts'
-import {ReplayCommand, waitText} from '../lib/cli/replay-command.ts'
-import {ledgerFlags, resumeFlags, runLimitFlags, targetFlags, toLedgerChoice} from '../lib/cli/replay-flags.ts'
+import {type OpenLedger, ReplayCommand} from '../lib/cli/replay-command.ts'
+import {ledgerFlags, resumeFlags, runLimitFlags, targetFlags} from '../lib/cli/replay-flags.ts'
 import {archivesOf, assertAllowedTargets} from '../lib/cli/replay-target.ts'
 import {asList} from '../lib/cli/config/settings.ts'
-import {RefusedError, UsageError} from '../lib/errors.ts'
-import type {Cluster} from '../lib/kafka/ports.ts'
-import {loadRun, type StoredRun} from '../lib/replay/ledger/read-ledger.ts'
-import type {LedgerTopic} from '../lib/replay/ledger/types.ts'
+import {BugError, RefusedError, UsageError} from '../lib/errors.ts'
+import {plural} from '../lib/render/numbers.ts'
+import {findRun, type FoundRun, type LedgerPlace} from '../lib/replay/find-runs.ts'
 import {type ReplayResult, unexecuted} from '../lib/replay/result.ts'
 import {isRunId} from '../lib/replay/run-id.ts'
 
@@ -45,47 +44,53 @@ Exit codes: as replay; 6 when the ledger does not know the run, or the run was t
       })
     }
     const settings = await this.settings(flags['target-profile'] ?? flags.profile)
-    const choice = toLedgerChoice(flags.ledger, settings.ledger ?? null)
-    if (choice.kind !== 'topic') throw new UsageError('resume needs the ledger that holds the run')
-    // The ledger lies on the target's cluster; where the source is another one is known from the plan only.
-    await using connected = await this.connect(flags)
-    const opened = await this.openTarget(connected, flags, settings)
-    await using _ = opened.own
-    const target = opened.cluster
-    const ledger = await this.ledgerTopic(target, choice.name, false)
-    const stored = await this.#load(target, ledger, args.run)
-    const {plan} = stored.document
+    const file = await this.ledgerFile(flags)
+    // The ledger lies on the target's cluster; which cluster is read is known from the plan only.
+    await using cleanup = new AsyncDisposableStack()
+    await using connected = file === null ? await this.connect(flags) : null
+    const elsewhere = connected === null ? null : await this.openTarget(connected, flags, settings)
+    cleanup.use(elsewhere?.own)
+    await using opened = await this.openLedgerPlace(flags, elsewhere?.cluster ?? null)
+    const found = await this.#find(opened.place, args.run)
+    const {plan} = found.document
     const archives = archivesOf(plan)
-    await using archive = archives.length === 0 ? null : await this.open({archives, skipBadLines: false}, flags)
-    if (target.description.kind === 'kafka') this.assertWritable(settings)
+    await using source =
+      archives.length === 0 && connected !== null ? null : await this.open({archives, skipBadLines: false}, flags)
+    const from = source ?? connected
+    if (from === null) throw new BugError('a run was found, but not what it reads')
+    const target = elsewhere ?? (await this.openTarget(from, flags, settings))
+    if (elsewhere === null) cleanup.use(target.own)
+    if (target.cluster.description.kind === 'kafka') this.assertWritable(settings)
     assertAllowedTargets(plan, asList(settings.allowedTargets), settings.profileName)
     const execution = {
-      source: archive ?? connected,
-      target,
+      source: from,
+      target: target.cluster,
       plan,
-      ledger,
+      ledger: ledgerOf(opened.place, flags['to-archive']),
       author: {run: args.run, by: this.operator()},
       resume: true,
-      reason: stored.head?.reason ?? null,
+      reason: found.summary.reason,
       resendUnknown: flags['resend-unknown'],
       takeOver: null,
     }
+    const {replayed} = found.summary.counts
+    await this.say(`${args.run}: ${plural(replayed, 'record')} of ${plan.counts.toReplay} replayed before`)
     return await this.execute(execution, flags, () => unexecuted(plan, [], this.clock.monotonic() - started))
   }
 
-  async #load(target: Cluster, ledger: LedgerTopic, run: string): Promise<StoredRun> {
-    const stored = await loadRun({cluster: target, clock: this.clock}, ledger, run, {
-      onWait: blocker => void this.say(waitText(blocker)),
-      signal: this.signal,
+  async #find(place: LedgerPlace, run: string): Promise<FoundRun> {
+    const found = await findRun(place, run, this.clock, {...this.ledgerReads, signal: this.signal})
+    const {state, endReason} = found.summary
+    if (state !== 'taken-over') return found
+    throw new RefusedError(`run ${run} was ${endReason ?? 'taken over'}`, {
+      code: 'E_TAKEN_OVER',
+      hints: ['start a new replay: what this run did is in the ledger and is left out'],
+      context: {run},
     })
-    const {status} = stored
-    if (status?.state === 'taken-over') {
-      throw new RefusedError(`run ${run} was taken over: ${status.reason ?? 'by another run'}`, {
-        code: 'E_TAKEN_OVER',
-        hints: ['start a new replay: what this run did is in the ledger and is left out'],
-        context: {run, by: status.by},
-      })
-    }
-    return stored
   }
+}
+
+function ledgerOf(place: LedgerPlace, archive: string | undefined): OpenLedger {
+  if (place.kind === 'topic') return {kind: 'topic', topic: place.ledger}
+  return archive === undefined ? {kind: 'file', path: place.path} : {kind: 'archive', path: archive}
 }

@@ -1,5 +1,5 @@
 import {userInfo} from 'node:os'
-import {EXIT, isKdlqError} from '../errors.ts'
+import {EXIT, isKdlqError, UsageError} from '../errors.ts'
 import type {KdlqError} from '../errors.ts'
 import type {Cluster} from '../kafka/ports.ts'
 import {envelope} from '../render/json.ts'
@@ -7,9 +7,8 @@ import {plural} from '../render/numbers.ts'
 import {replaySummary} from '../render/replay-plan.ts'
 import {formatDuration} from '../render/time.ts'
 import {TRANSACTION_TIMEOUT_MS, type OpenDelivery} from '../replay/delivery.ts'
+import {type FileDeliveryInput, ledgerPath, openFileDelivery} from '../replay/file-delivery.ts'
 import {claimedError, takeOver} from '../replay/ledger/claims.ts'
-import {ensureLedger} from '../replay/ledger/ensure-ledger.ts'
-import type {Blocker} from '../replay/ledger/wait-stable.ts'
 import type {LedgerAuthor} from '../replay/ledger/writer.ts'
 import {DEFAULT_LEDGER} from '../replay/ledger/types.ts'
 import type {LedgerTopic} from '../replay/ledger/types.ts'
@@ -22,12 +21,12 @@ import {outputFormat} from './base-command.ts'
 import type {EffectiveSettings} from './config/settings.ts'
 import {connectionConfig, readRateOf} from './connection.ts'
 import {confirmOrRefuse} from './prompts.ts'
-import {RecordCommand, type RecordFlags} from './record-command.ts'
+import {DELIVERY_TIMEOUT_MS, LedgerCommand} from './ledger-command.ts'
+import {processLock} from './process-lock.ts'
+import type {RecordFlags} from './record-command.ts'
 import {type LimitFlags, toMaxFailed} from './replay-flags.ts'
 import {archiveTarget} from './replay-target.ts'
 
-/** Limit for the outcome of one batch, its repetitions included. */
-export const DELIVERY_TIMEOUT_MS = 60_000
 /** Failures that are told one by one on stderr. */
 const TOLD_FAILURES = 20
 
@@ -39,14 +38,17 @@ export interface TargetFlags {
   readonly 'target-profile'?: string | undefined
 }
 
+/** The ledger of a run that is about to begin. */
+export type OpenLedger =
+  {readonly kind: 'topic'; readonly topic: LedgerTopic} | FileDeliveryInput['ledger'] | {readonly kind: 'none'}
+
 /** One run that is about to be executed. */
 export interface Execution {
   readonly source: Cluster
   readonly target: Cluster
   readonly plan: ReplayPlan
   readonly author: LedgerAuthor
-  /** Null unless the plan's ledger is a topic. */
-  readonly ledger: LedgerTopic | null
+  readonly ledger: OpenLedger
   readonly resume: boolean
   readonly reason: string | null
   readonly resendUnknown: boolean
@@ -57,10 +59,11 @@ export interface Execution {
 /** Flags that say how the ledger is looked at. */
 export interface LookFlags {
   readonly 'take-over'?: string | undefined
+  readonly 'to-archive'?: string | undefined
 }
 
 /** Base of the commands that write a plan: replay and resume. */
-export abstract class ReplayCommand extends RecordCommand<ReplayResult> {
+export abstract class ReplayCommand extends LedgerCommand<ReplayResult> {
   protected override readonly writesToKafka = true
 
   /** Who is noted as operator: the login name; null = the system does not tell. */
@@ -98,13 +101,19 @@ export abstract class ReplayCommand extends RecordCommand<ReplayResult> {
     }
   }
 
-  /** The ledger topic of a run, made when it is missing. @throws as `ensureLedger` */
-  protected async ledgerTopic(target: Cluster, name: string, create: boolean): Promise<LedgerTopic> {
-    return ensureLedger(
-      {cluster: target, clock: this.clock},
-      {name, create, deliveryTimeoutMs: DELIVERY_TIMEOUT_MS},
-      {signal: this.signal},
-    )
+  /** The ledger of a plan for a new run; a topic is made when it is missing. */
+  protected async openLedger(
+    target: Cluster,
+    ledger: ReplayPlan['ledger'],
+    flags: Pick<TargetFlags, 'to-archive'>,
+  ): Promise<OpenLedger> {
+    if (ledger.kind === 'topic') return {kind: 'topic', topic: await this.ledgerTopic(target, ledger.name, true)}
+    if (ledger.kind !== 'archive') return ledger
+    const path = flags['to-archive']
+    if (path !== undefined) return {kind: 'archive', path}
+    throw new UsageError('the plan writes into an archive and keeps its ledger there', {
+      hints: ['name the archive with --to-archive DIR'],
+    })
   }
 
   /** What the ledger of a plan says; null for a plan whose ledger is no topic. Writes nothing. */
@@ -114,14 +123,15 @@ export abstract class ReplayCommand extends RecordCommand<ReplayResult> {
     ranges: LedgerLookInput['ranges'],
     flags: LookFlags,
   ): Promise<LedgerLook | null> {
-    if (ledger.kind !== 'topic') return null
+    const place = this.#placeOf(ledger, flags)
+    if (place === null) return null
     return lookAtLedger(
       {source, target, clock: this.clock},
       {
-        name: ledger.name,
+        ledger: place,
         ranges,
         takeOver: flags['take-over'] ?? null,
-        onWait: blocker => void this.say(waitText(blocker)),
+        ...this.ledgerReads,
         signal: this.signal,
       },
     )
@@ -177,30 +187,35 @@ export abstract class ReplayCommand extends RecordCommand<ReplayResult> {
 
   #delivery(execution: Execution): OpenDelivery | undefined {
     const {ledger, target, plan, author, resume, reason, takeOver: other} = execution
-    if (ledger === null) return undefined
-    return async options => {
-      if (other !== null) await this.#takeOver(execution, ledger, other)
-      await this.say(
-        `${author.run} ${resume ? 'goes on' : 'begins'}; when it is interrupted: ${resumeCommand(author.run, ledger)}`,
-      )
-      return openTopicDelivery(
-        {
-          target,
-          clock: this.clock,
-          ledger,
-          onLost: (error: KdlqError) => void this.say(`${author.run}: ${error.message}; looking into the ledger`),
-        },
-        {
-          author,
-          plan,
-          reason,
-          version: this.config.version,
-          deliveryTimeoutMs: DELIVERY_TIMEOUT_MS,
-          resume,
-        },
-        options,
-      )
+    if (ledger.kind === 'none') return undefined
+    const input = {
+      author,
+      plan,
+      reason,
+      version: this.config.version,
+      deliveryTimeoutMs: DELIVERY_TIMEOUT_MS,
+      resume,
     }
+    return async options => {
+      if (ledger.kind === 'topic' && other !== null) await this.#takeOver(execution, ledger.topic, other)
+      const how = `when it is interrupted: ${resumeCommand(author.run, ledger)}`
+      await this.say(`${author.run} ${resume ? 'goes on' : 'begins'}; ${how}`)
+      if (ledger.kind !== 'topic') {
+        const deps = {target, clock: this.clock, lock: processLock()}
+        return openFileDelivery(deps, {...input, ledger, takeOver: other}, options)
+      }
+      const onLost = (error: KdlqError): void =>
+        void this.say(`${author.run}: ${error.message}; looking into the ledger`)
+      return openTopicDelivery({target, clock: this.clock, ledger: ledger.topic, onLost}, input, options)
+    }
+  }
+
+  #placeOf(ledger: ReplayPlan['ledger'], flags: LookFlags): LedgerLookInput['ledger'] | null {
+    const archive = flags['to-archive']
+    if (ledger.kind === 'topic' || ledger.kind === 'file') return ledger
+    return ledger.kind === 'none' || archive === undefined
+      ? null
+      : {kind: 'file', path: ledgerPath({kind: 'archive', path: archive})}
   }
 
   async #takeOver({target, author, plan}: Execution, ledger: LedgerTopic, other: string): Promise<void> {
@@ -242,7 +257,7 @@ export abstract class ReplayCommand extends RecordCommand<ReplayResult> {
   async #suggest({stopped, failures, targets, plan, run}: ReplayResult, {ledger}: Execution): Promise<void> {
     const [first] = failures
     const [target] = targets
-    if (stopped !== null && ledger !== null) await this.suggestNext(resumeCommand(run ?? '', ledger))
+    if (stopped !== null && ledger.kind !== 'none') await this.suggestNext(resumeCommand(run ?? '', ledger))
     else if (first !== undefined) await this.suggestNext(`kdlq show ${first.address}`)
     else if (target !== undefined) await this.suggestNext(`kdlq inspect ${nextSource(plan, target.topic)} --tail 10`)
   }
@@ -282,8 +297,14 @@ export abstract class ReplayCommand extends RecordCommand<ReplayResult> {
 }
 
 /** How a run goes on. */
-export function resumeCommand(run: string, ledger: Pick<LedgerTopic, 'name'>): string {
-  return `kdlq resume ${run}${ledger.name === DEFAULT_LEDGER ? '' : ` --ledger topic:${ledger.name}`}`
+export function resumeCommand(run: string, ledger: OpenLedger): string {
+  return `kdlq resume ${run}${ledgerOption(ledger)}`
+}
+
+function ledgerOption(ledger: OpenLedger): string {
+  if (ledger.kind === 'topic') return ledger.topic.name === DEFAULT_LEDGER ? '' : ` --ledger topic:${ledger.topic.name}`
+  if (ledger.kind === 'file') return ` --ledger file:${ledger.path}`
+  return ledger.kind === 'archive' ? ` --to-archive ${ledger.path}` : ''
 }
 
 /** True when the answer is one document on stdout. */
@@ -297,14 +318,8 @@ export function refuseIfClaimed(look: LedgerLook | null, nowMs: number): void {
   throw claimedError(look.claims, look.ledger, nowMs)
 }
 
-/** What is waited for. */
-export function waitText({ledger, transactionalId, producerId, waitMs}: Blocker): string {
-  const who = transactionalId ?? (producerId === null ? 'somebody' : `producer ${producerId}`)
-  return `waiting up to ${formatDuration(waitMs)} for an open transaction of ${who} in ${ledger}`
-}
-
 function unsettledText({plan, ledger}: Execution): string {
-  if (plan.delivery === 'exactly-once' && ledger !== null) {
+  if (plan.delivery === 'exactly-once' && ledger.kind !== 'none') {
     return 'the target did not answer in time: whether the last transaction was committed, resume decides'
   }
   return 'the target did not answer in time: the records above may have been written'

@@ -12,6 +12,8 @@ import type {ChunkWriter} from './write-chunk.ts'
 export interface AtLeastOnceDeps {
   readonly target: Pick<Cluster, 'reader'>
   readonly view: LedgerView
+  /** Null = the cluster of the ledger itself. */
+  readonly targetClusterId: string | null
   /** Write outcomes into the ledger; resolves when they are safe there. */
   readonly write: (outcomes: readonly LedgerOutcome[], signal?: AbortSignal) => Promise<void>
   /** Told after each chunk. */
@@ -37,7 +39,7 @@ export class AtLeastOnceWriter implements ChunkWriter {
     chunk: {batches(): readonly TargetBatch[]},
     {signal}: {readonly signal?: AbortSignal | undefined} = {},
   ): Promise<readonly RecordOutcome[]> {
-    const {view, write, onCommit} = this.#deps
+    const {view, write, onCommit, targetClusterId} = this.#deps
     const batches = chunk.batches()
     await this.#lookUpEnds(batches, signal)
     await write(
@@ -46,7 +48,9 @@ export class AtLeastOnceWriter implements ChunkWriter {
     )
     const outcomes = await writeBatches(this.#session, batches, {signal})
     for (const outcome of outcomes) if (outcome.state === 'replayed') this.#advance(outcome.target)
-    const entries = outcomes.map(outcome => toLedgerOutcome(view, outcome, null) ?? notWritten(view, outcome))
+    const entries = outcomes.map(
+      outcome => toLedgerOutcome(view, outcome, targetClusterId) ?? notWritten(view, outcome),
+    )
     const certain = entries.filter(entry => entry !== null)
     await write(certain, signal)
     await onCommit?.(certain)
@@ -55,8 +59,10 @@ export class AtLeastOnceWriter implements ChunkWriter {
 
   /** Write down what was found out about records that an earlier process had left `sending`. */
   async settle(outcomes: readonly RecordOutcome[], signal?: AbortSignal): Promise<void> {
-    const {view, write, onCommit} = this.#deps
-    const entries = outcomes.map(outcome => toLedgerOutcome(view, outcome, null)).filter(entry => entry !== null)
+    const {view, write, onCommit, targetClusterId} = this.#deps
+    const entries = outcomes
+      .map(outcome => toLedgerOutcome(view, outcome, targetClusterId))
+      .filter(entry => entry !== null)
     if (entries.length === 0) return
     await write(entries, signal)
     await onCommit?.(entries)
@@ -72,7 +78,7 @@ export class AtLeastOnceWriter implements ChunkWriter {
       source: sourceOf(this.#deps.view, entry),
       state: 'sending',
       origin: entry.origin,
-      target: {topic, partition, offset: null, clusterId: null},
+      target: {topic, partition, offset: null, clusterId: this.#deps.targetClusterId},
       sha256: entry.sha256,
       attempt: entry.attempt,
       reason: null,

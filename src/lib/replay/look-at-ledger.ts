@@ -3,7 +3,11 @@ import {isKdlqError} from '../errors.ts'
 import type {Cluster} from '../kafka/ports.ts'
 import type {LedgerView} from './ledger-judge.ts'
 import {foreignClaims} from './ledger/claims.ts'
+import {fileAsLedger} from './file-delivery.ts'
+import type {LedgerContents} from './ledger/contents.ts'
 import {ensureLedger} from './ledger/ensure-ledger.ts'
+import {readFileLedger} from './ledger/file-ledger.ts'
+import {ledgerRetention} from './ledger/retention.ts'
 import {sourceRef} from './ledger/names.ts'
 import {readLedger} from './ledger/read-ledger.ts'
 import type {LedgerReadOptions} from './ledger/read-ledger.ts'
@@ -19,7 +23,8 @@ export interface LedgerLookDeps {
 }
 
 export interface LedgerLookInput extends LedgerReadOptions {
-  readonly name: string
+  /** A topic on the target's cluster, or a file. */
+  readonly ledger: {readonly kind: 'topic'; readonly name: string} | {readonly kind: 'file'; readonly path: string}
   readonly ranges: readonly {readonly topic: string; readonly topicId: string | null; readonly partition: number}[]
   /** Its claims are about to be ended; null = nobody's. */
   readonly takeOver: string | null
@@ -44,24 +49,55 @@ export async function lookAtLedger(
   {source, target, clock}: LedgerLookDeps,
   input: LedgerLookInput,
 ): Promise<LedgerLook> {
-  const {name, ranges, takeOver, signal} = input
-  const ledger = await existing({cluster: target, clock}, name, signal)
-  if (ledger === null) {
-    const detail = `there is no ledger ${name} yet: nothing is known about earlier replays`
-    return {ledger, view: null, claims: [], findings: [{check: 'handled', address: name, detail, unknown: true}]}
-  }
+  const {ranges, takeOver, signal} = input
+  const name = input.ledger.kind === 'topic' ? input.ledger.name : input.ledger.path
   const topics = [...new Set(ranges.map(({topic}) => topic))]
-  const {index, claims} = await readLedger({cluster: target, clock}, ledger, topics, input)
+  const found =
+    input.ledger.kind === 'topic'
+      ? await readTopic({cluster: target, clock}, name, topics, input)
+      : await readFile(input.ledger.path)
+  if (found === null) {
+    const detail = `there is no ledger ${name} yet: nothing is known about earlier replays`
+    return {ledger: null, view: null, claims: [], findings: [{check: 'handled', address: name, detail, unknown: true}]}
+  }
+  const {ledger, contents} = found
   const ids = new Map(ranges.map(({topic, topicId}) => [topic, topicId]))
   const refOf: LedgerView['refOf'] = topic =>
     sourceRef(source.description.clusterId, ledger.clusterId, ids.get(topic) ?? null)
   const partitions = ranges.map(({topic, partition}) => ({...refOf(topic), topic, partition}))
-  const foreign = foreignClaims(claims, partitions, takeOver ?? '')
-  return {
-    ledger,
-    view: {index, refOf},
-    claims: foreign,
-    findings: [...foreign.map(claimFinding), ...(await retentionFindings({source, target}, name, topics, signal))],
+  const claims = foreignClaims(contents.claims, partitions, takeOver ?? '')
+  const retention =
+    input.ledger.kind === 'topic'
+      ? await ledgerRetention({ledger: target, dlq: source}, name, topics, {signal})
+      : {refuse: null, unknown: null}
+  const findings = claims.map(claimFinding)
+  const check = 'ledger-retention'
+  if (retention.refuse !== null) findings.push({check, address: name, detail: retention.refuse})
+  if (retention.unknown !== null) findings.push({check, address: name, detail: retention.unknown, unknown: true})
+  return {ledger, view: {index: contents.index, refOf}, claims, findings}
+}
+
+interface Found {
+  readonly ledger: LedgerTopic
+  readonly contents: LedgerContents
+}
+
+async function readTopic(
+  deps: {readonly cluster: Cluster; readonly clock: Clock},
+  name: string,
+  topics: readonly string[],
+  input: LedgerLookInput,
+): Promise<Found | null> {
+  const ledger = await existing(deps, name, input.signal)
+  return ledger === null ? null : {ledger, contents: await readLedger(deps, ledger, topics, input)}
+}
+
+async function readFile(path: string): Promise<Found | null> {
+  try {
+    return {ledger: fileAsLedger(path), contents: (await readFileLedger(path)).contents}
+  } catch (error) {
+    if (isKdlqError(error) && error.code === 'E_NO_LEDGER') return null
+    throw error
   }
 }
 
@@ -86,36 +122,4 @@ function claimFinding({source: {topic, partition}, run, by, at}: LiveClaim): Led
     address: `${topic}:${partition}`,
     detail: `claimed by run ${run}${who} since ${new Date(Number(at)).toISOString()}`,
   }
-}
-
-/** A ledger that forgets sooner than the dead letter topic lets what was handled be sent again. */
-async function retentionFindings(
-  {source, target}: Pick<LedgerLookDeps, 'source' | 'target'>,
-  name: string,
-  topics: readonly string[],
-  signal: AbortSignal | undefined,
-): Promise<readonly LedgerFinding[]> {
-  const [own] = await target.admin.topicConfigs([name], {signal})
-  if (own?.configs.get('cleanup.policy')?.value?.includes('delete') !== true) return []
-  const keeps = retentionOf(own.configs)
-  if (keeps === null || keeps < 0n) return []
-  const findings: LedgerFinding[] = []
-  for (const {topic, configs, error} of await source.admin.topicConfigs(topics, {signal})) {
-    if (error !== null) {
-      const detail = `the retention of ${topic} cannot be read: ${error.message}`
-      findings.push({check: 'ledger-retention', address: topic, detail, unknown: true})
-      continue
-    }
-    const isKept = configs.get('cleanup.policy')?.value?.includes('delete') === false
-    const other = retentionOf(configs)
-    if (!isKept && other !== null && other >= 0n && other <= keeps) continue
-    const detail = `${name} forgets after retention.ms ${keeps}, ${topic} ${isKept || other === null || other < 0n ? 'keeps for ever' : `keeps for ${other}`}`
-    findings.push({check: 'ledger-retention', address: topic, detail})
-  }
-  return findings
-}
-
-function retentionOf(configs: ReadonlyMap<string, {readonly value: string | null}>): bigint | null {
-  const value = configs.get('retention.ms')?.value ?? null
-  return value !== null && /^-?[0-9]{1,18}$/.test(value) ? BigInt(value) : null
 }

@@ -174,7 +174,7 @@ class Run {
 
   async execute(outer: AbortSignal): Promise<ReplayOutcome> {
     const {clock} = this.#deps
-    const {plan, maxDurationMs} = this.#input
+    const {maxDurationMs} = this.#input
     const started = clock.monotonic()
     const inner = new AbortController()
     const signal = AbortSignal.any([outer, inner.signal])

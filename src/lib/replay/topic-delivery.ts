@@ -169,7 +169,7 @@ class TopicRun implements Delivery {
     const write = async (outcomes: readonly LedgerOutcome[], call?: AbortSignal): Promise<void> =>
       writeLedger(session, ledger, scribe.entries(outcomes), {clock, signal: call})
     if (resume) this.#resolutions = await resolveSending(target, view.index, {run: author.run, plan}, {signal})
-    return new AtLeastOnceWriter({target, view, write, onCommit}, session)
+    return new AtLeastOnceWriter({target, view, targetClusterId: null, write, onCommit}, session)
   }
 
   async #transactional(signal: AbortSignal | undefined): Promise<TransactionSession> {
