@@ -90,11 +90,6 @@ export function parseLedgerKey(key: string): LedgerKey | null {
   return source === null ? null : {kind: 'entry', source, offset: BigInt(offset), run: third}
 }
 
-/** True for what may stand as a run id in a key. */
-export function isLedgerRun(text: string): boolean {
-  return RUN.test(text)
-}
-
 /** True for a decimal int64 from 0. */
 export function isOffset(text: string): boolean {
   return OFFSET.test(text) && (text.length < 19 || BigInt(text) <= INT64_MAX)
