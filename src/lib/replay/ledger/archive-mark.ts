@@ -50,6 +50,27 @@ export async function measureFiles(directory: string, names: readonly string[]):
   return Object.fromEntries(sizes)
 }
 
+/** As much of an open ledger file as cutting needs. */
+export interface CuttableLedger {
+  readonly lastMark: {readonly mark: ChunkMark; readonly end: number} | null
+  readonly isTorn: boolean
+  truncate(size: number): Promise<void>
+}
+
+/**
+ * Cut archive and ledger back to where they last agreed: the last mark, whichever run wrote it. Every run does this first,
+ * resumed or new, with the ledger open (so that nobody writes) and the archive not yet; so nothing that a killed run left
+ * ever lies before a later mark, and nothing that a later run wrote is taken for it.
+ * @returns true when the ledger was cut: `contents` still has what is gone, close it and open it again
+ * @throws as `truncateToMark`
+ */
+export async function cutArchive(directory: string, ledger: CuttableLedger): Promise<boolean> {
+  const {lastMark, isTorn} = ledger
+  if (lastMark !== null) await truncateToMark(directory, lastMark.mark)
+  if (isTorn) await ledger.truncate(lastMark?.end ?? 0)
+  return isTorn
+}
+
 /**
  * Cut an archive's files back to a mark: what a killed chunk left behind it is gone, and a file that it made too. Before the
  * archive is opened, because a torn last line is an error to its reader. The ledger is cut by its own `truncate`.

@@ -24,8 +24,12 @@ export interface PlacedMark {
 /** What stands in a ledger file. */
 export interface FileLedgerContents {
   readonly contents: LedgerContents
-  /** Last mark of each run. */
+  /** Last mark of each run: how far it came. Cut only by `cutArchive`: another run may have written since. */
   readonly marks: ReadonlyMap<string, PlacedMark>
+  /** Last mark of all; null = there is none. */
+  readonly lastMark: PlacedMark | null
+  /** Behind the last mark stand entries, claims or run records: a chunk or a beginning whose mark was not written. */
+  readonly isTorn: boolean
   /** Bytes of whole lines; what follows is torn and will be cut by the next write. */
   readonly size: number
 }
@@ -86,19 +90,23 @@ export async function openFileLedger(
 class OpenFileLedger implements FileLedger {
   readonly contents: LedgerContents
   readonly marks: ReadonlyMap<string, PlacedMark>
+  readonly lastMark: PlacedMark | null
+  readonly isTorn: boolean
   readonly #path: string
   readonly #handle: FileHandle
   readonly #lock: FileLock
   #size: number
   #closed = false
 
-  constructor(path: string, handle: FileHandle, lock: FileLock, {contents, marks, size}: FileLedgerContents) {
+  constructor(path: string, handle: FileHandle, lock: FileLock, found: FileLedgerContents) {
     this.#path = path
     this.#handle = handle
     this.#lock = lock
-    this.contents = contents
-    this.marks = marks
-    this.#size = size
+    this.contents = found.contents
+    this.marks = found.marks
+    this.lastMark = found.lastMark
+    this.isTorn = found.isTorn
+    this.#size = found.size
   }
 
   get size(): number {
@@ -165,6 +173,8 @@ async function openForAppend(path: string, create: boolean): Promise<FileHandle>
 async function readAll(path: string, handle: FileHandle, options: ContentsOptions): Promise<FileLedgerContents> {
   const contents = new LedgerContents(options)
   const marks = new Map<string, PlacedMark>()
+  let lastMark: PlacedMark | null = null
+  let isTorn = false
   let size = 0
   let rest: Buffer[] = []
   let isFirst = true
@@ -186,14 +196,20 @@ async function readAll(path: string, handle: FileHandle, options: ContentsOption
       contents.add(Buffer.from(record.key), value, BigInt(end))
       const key = parseLedgerKey(record.key)
       const mark = key?.kind === 'mark' && value !== null ? parseMark(key.run, value) : null
-      if (mark !== null) marks.set(mark.run, {mark, end})
+      if (mark === null) {
+        isTorn ||= value !== null && (key?.kind === 'entry' || key?.kind === 'claim' || key?.kind === 'run')
+        continue
+      }
+      lastMark = {mark, end}
+      isTorn = false
+      marks.set(mark.run, lastMark)
     }
     rest = [bytes.subarray(size - from)]
   }
   // A file that somebody else made, and that has no line end at all.
   if (isFirst && Buffer.concat(rest).length > 0 && !isTornLayout(Buffer.concat(rest))) throw notALedger(path)
   if (!isFirst && contents.layouts.size === 0) throw notALedger(path)
-  return {contents, marks, size}
+  return {contents, marks, lastMark, isTorn, size}
 }
 
 async function* pieces(path: string, handle: FileHandle): AsyncGenerator<Buffer, void, undefined> {

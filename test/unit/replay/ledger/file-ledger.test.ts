@@ -5,6 +5,7 @@ import {afterEach, beforeEach, describe, expect, test} from 'vitest'
 import {openArchive} from '../../../../src/lib/kafka/archive/archive-cluster.ts'
 import {
   ARCHIVE_LEDGER,
+  cutArchive,
   markRecord,
   measureFiles,
   truncateToMark,
@@ -13,8 +14,8 @@ import {openFileLedger, readFileLedger} from '../../../../src/lib/replay/ledger/
 import type {FileLedger} from '../../../../src/lib/replay/ledger/file-ledger.ts'
 import type {LockDeps, LockOwner} from '../../../../src/lib/replay/ledger/file-lock.ts'
 import {lockFile} from '../../../../src/lib/replay/ledger/file-lock.ts'
-import {entryRecord, statusRecord} from '../../../../src/lib/replay/ledger/records.ts'
-import {entryOf, recordOf, REF, RUN_A, RUN_B} from './support.ts'
+import {claimRecord, entryRecord, statusRecord} from '../../../../src/lib/replay/ledger/records.ts'
+import {entryOf, partitionOf, recordOf, REF, RUN_A, RUN_B} from './support.ts'
 
 let directory: string
 let path: string
@@ -176,6 +177,53 @@ describe('chunk marks of an archive', () => {
     const {contents} = await readFileLedger(path)
     expect(contents.index.size).toBe(1)
     expect(await truncateToMark(directory, placed.mark)).toBe(0)
+  })
+
+  test('what another run wrote since is not cut when a killed run is resumed', async () => {
+    path = join(directory, ARCHIVE_LEDGER)
+    const orders = join(directory, 'orders.ndjson')
+    const mark = async (run: string, chunk: number) =>
+      markRecord({run, chunk, files: await measureFiles(directory, names)})
+    let ledger = await open()
+    await ledger.append([await mark(RUN_A, 0)])
+    await appendFile(orders, 'a1\n')
+    await ledger.append([entryRecord(entryOf(1n)), await mark(RUN_A, 1)])
+    await appendFile(orders, 'a2\na')
+    await ledger.close()
+
+    ledger = await open()
+    expect([await cutArchive(directory, ledger), ledger.isTorn]).toEqual([false, false])
+    await ledger.append([await mark(RUN_B, 0)])
+    await appendFile(orders, 'b1\n')
+    await ledger.append([entryRecord(entryOf(5n, {run: RUN_B})), await mark(RUN_B, 1)])
+    await ledger.append([statusRecord({run: RUN_B, state: 'completed', at: 1n, by: null, reason: null, counts: {}})])
+    await ledger.close()
+
+    ledger = await open()
+    const {size} = ledger
+    expect(await cutArchive(directory, ledger)).toBe(false)
+    expect([ledger.size, ledger.contents.run(RUN_B).status?.state]).toEqual([size, 'completed'])
+    expect(await readFile(orders, 'utf8')).toBe('a1\nb1\n')
+    await ledger.close()
+  })
+
+  test('a beginning or chunk without its mark is cut, down to an empty ledger', async () => {
+    path = join(directory, ARCHIVE_LEDGER)
+    await using first = await open()
+    await first.append([claimRecord({source: partitionOf(), run: RUN_A, by: null, at: 1n})])
+    await first.close()
+    await using second = await open()
+    expect([second.isTorn, await cutArchive(directory, second)]).toEqual([true, true])
+    await second.close()
+    await using third = await open()
+    expect([third.size, third.contents.claims, await cutArchive(directory, third)]).toEqual([0, [], false])
+    await third.append([markRecord({run: RUN_B, chunk: 0, files: {}})])
+    const {size} = third
+    await third.append([entryRecord(entryOf(1n))])
+    await third.close()
+    await using fourth = await open()
+    expect(await cutArchive(directory, fourth)).toBe(true)
+    expect([fourth.size, (await stat(path)).size]).toEqual([size, size])
   })
 
   test('files that are shorter than the ledger says are not touched', async () => {
