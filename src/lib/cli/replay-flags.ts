@@ -5,7 +5,7 @@ import type {CompressionType} from '../kafka/records/types.ts'
 import {DEFAULT_LEDGER} from '../replay/ledger/types.ts'
 import type {PlanLedger, ReplayPlan} from '../replay/plan.ts'
 import type {PlanInput} from '../replay/plan-replay.ts'
-import type {RunInput} from '../replay/run-replay.ts'
+import type {RunInput} from '../replay/run-input.ts'
 import {parseByteRate, parseCount, parseDuration, parseRate, ratePerSecond, type RecordRate} from '../select/values.ts'
 
 const COMPRESSIONS = ['none', 'gzip', 'snappy', 'lz4', 'zstd'] as const satisfies readonly CompressionType[]

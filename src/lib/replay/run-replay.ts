@@ -1,34 +1,33 @@
 import type {Clock} from '../clock.ts'
-import type {DeadLetter, PartitionScan} from '../dead-letter/model.ts'
-import {scanRecords} from '../dead-letter/scan-records.ts'
+import type {DeadLetter} from '../dead-letter/model.ts'
 import type {MatchedRecord, RecordScan} from '../dead-letter/scan-records.ts'
 import {KafkaError, RecordError, UnreachableError, isKdlqError} from '../errors.ts'
 import type {KdlqError} from '../errors.ts'
 import type {Cluster} from '../kafka/ports.ts'
-import {formatAddress} from '../kafka/record.ts'
 import type {RecordCursor} from '../kafka/records/types.ts'
-import {compileFilters} from '../select/compile.ts'
 import {parseCheckDecisions} from './check-names.ts'
 import {CheckTally} from './check-tally.ts'
 import {Chunk} from './chunk.ts'
 import type {ChunkEntry, ChunkLimits, RecordOutcome} from './chunk.ts'
 import {withoutLedger} from './delivery.ts'
 import type {Delivery, OpenDelivery} from './delivery.ts'
+import {EarlierProcesses} from './earlier-processes.ts'
+import {endDelivery, isFenced} from './end-delivery.ts'
 import {judgeByLedger} from './ledger-judge.ts'
 import type {LedgerVerdict} from './ledger-judge.ts'
 import {ledgerOrigin} from './ledger-outcomes.ts'
 import {payloadSha256} from './ledger/checksum.ts'
-import type {RunEntry} from './ledger/index-table.ts'
 import {OffsetSet} from './offset-set.ts'
-import {MAX_STREAMS, mergeByOrigin} from './order.ts'
+import {mergeByOrigin} from './order.ts'
 import {OutgoingFactory} from './outgoing.ts'
 import type {Outgoing} from './outgoing.ts'
 import type {ReplayPlan} from './plan.ts'
-import {toFrozenSelection} from './plan-selection.ts'
+import {openScans, scannedOf} from './plan-scans.ts'
 import {readTopics} from './plan-replay.ts'
 import {orAbort} from './race.ts'
 import {singleBatchBytes} from './record-size.ts'
 import type {ReplayOutcome, StopReason} from './result.ts'
+import type {RunDeps, RunInput} from './run-input.ts'
 import {RunState} from './run-state.ts'
 import {resolveDestination, targetTopic} from './target.ts'
 import type {TargetFacts} from './target.ts'
@@ -45,44 +44,7 @@ const CHUNK_LIMITS: ChunkLimits = {maxRecords: 20_000, maxBytes: 16 * 1024 * 102
 /** Batches are at most this large before compression, or as large as their one record. */
 const BATCH_BYTES = 1024 * 1024 - 4096
 
-/** How long the end of a stopped run may take, ms; with `SETTLE_MS` it stays below two seconds. */
-const END_MS = 400
-/** Records that were found in the target are written down in portions of this size. */
-const FOUND_AT_ONCE = 1000
 const NO_CHECKSUM = Buffer.alloc(32)
-
-/** What a run works with. */
-export interface RunDeps {
-  readonly source: Cluster
-  readonly target: Cluster
-  readonly clock: Clock
-  readonly onProgress?: ((progress: RunProgress) => void) | undefined
-  /** Opens the run's delivery once it is sure to write; default: an idempotent producer without a ledger. */
-  readonly openDelivery?: OpenDelivery | undefined
-}
-
-/** Told after each chunk. */
-export interface RunProgress {
-  /** Dead letters whose outcome is known. */
-  readonly done: number
-  readonly total: number
-  readonly replayed: number
-  readonly failed: number
-}
-
-/** How one plan is executed. */
-export interface RunInput {
-  readonly run: string
-  readonly plan: ReplayPlan
-  /** Stop after more than this many failed records; 0 = at the first one, null = never. */
-  readonly maxFailed: number | null
-  readonly maxDurationMs: number | null
-  /** Limit for the outcome of one batch, its repetitions included, ms. */
-  readonly deliveryTimeoutMs: number
-  readonly readRate?: number | undefined
-  /** Send again what an earlier process of this run may have written. */
-  readonly resendUnknown?: boolean | undefined
-}
 
 /** A chunk that was handed to the writer. */
 interface Flight {
@@ -143,10 +105,7 @@ class Run {
   readonly #held: OffsetSet
   readonly #readTopics: ReadonlySet<string>
   readonly #delivery: Delivery | null
-  /** Dead letters that earlier processes of this run are done with. */
-  readonly #done = OffsetSet.from([])
-  /** Found in the target, not yet written down. */
-  #found: RecordOutcome[] = []
+  readonly #earlier: EarlierProcesses
   #chunk = new Chunk()
   #inFlight: Flight | null = null
   /** Aborted when the deadline for settling is over. */
@@ -168,19 +127,19 @@ class Run {
     this.#exclude = OffsetSet.from(plan.source.exclude)
     this.#held = OffsetSet.from(plan.source.held)
     this.#delivery = delivery
-    for (const entry of delivery?.before ?? []) this.#knowBefore(entry)
+    this.#earlier = new EarlierProcesses(delivery, this.#state, input.resendUnknown === true)
     this.#readTopics = readTopics(deps, plan.source.ranges)
   }
 
   async execute(outer: AbortSignal): Promise<ReplayOutcome> {
     const {clock} = this.#deps
-    const {maxDurationMs} = this.#input
+    const {plan, maxDurationMs, readRate} = this.#input
     const started = clock.monotonic()
     const inner = new AbortController()
     const signal = AbortSignal.any([outer, inner.signal])
     const timer = new AbortController()
     const timeUp = this.#stopAfter(maxDurationMs, inner, timer.signal)
-    const scans = await this.#scans(signal)
+    const scans = await openScans(this.#deps.source, plan, {signal, readRate})
     let stop: StopReason | null = null
     let error: unknown = null
     try {
@@ -195,60 +154,8 @@ class Run {
     }
     const result = this.#result(scans, stop, clock.monotonic() - started)
     if (this.#delivery === null) return {result, error}
-    const ended = await this.#end(this.#delivery, result, error, outer)
+    const ended = await endDelivery(this.#deps.clock, this.#delivery, {result, error, settled: this.#settled}, outer)
     return {result, error: error ?? ended}
-  }
-
-  /** The dead letters: side by side, or a scan a partition, to be merged. */
-  async #scans(signal: AbortSignal): Promise<readonly RecordScan[]> {
-    const {plan, readRate} = this.#input
-    const selection = toFrozenSelection(plan.source)
-    const filters = await compileFilters(plan.source.filters)
-    const scanOf = (ranges: typeof selection.ranges): RecordScan =>
-      scanRecords(this.#deps.source, {...selection, ranges}, filters, {signal, order: 'arrival', readRate})
-    if (plan.order === 'dlq') return [scanOf(selection.ranges)]
-    const byPartition = [...Map.groupBy(selection.ranges, ({topic, partition}) => `${topic}:${partition}`).values()]
-    const streams = Math.min(byPartition.length, MAX_STREAMS)
-    return Array.from({length: streams}, (_, stream) =>
-      scanOf(byPartition.filter((_range, index) => index % streams === stream).flat()),
-    )
-  }
-
-  /** Status and claims into the ledger, then close; bounded once the run was told to stop. @returns what went wrong */
-  async #end(
-    delivery: Delivery,
-    result: ReplayOutcome['result'],
-    error: unknown,
-    outer: AbortSignal,
-  ): Promise<unknown> {
-    const {stopped, counts} = result
-    const timer = new AbortController()
-    const giveUp = new AbortController()
-    const end = async (): Promise<void> => {
-      if (isFenced(error) || !this.#settled) return
-      const reason = stopped === null ? null : isKdlqError(error) ? error.message : stopped.reason
-      await delivery.end(
-        {state: stopped === null ? 'completed' : 'stopped', reason, counts: {...counts}},
-        {signal: giveUp.signal},
-      )
-    }
-    const ending = end().then(
-      () => null,
-      (reason: unknown) => reason,
-    )
-    const bound = outer.aborted
-      ? this.#deps.clock.sleep(END_MS, {signal: timer.signal}).then(
-          () => giveUp.abort(),
-          () => undefined,
-        )
-      : null
-    const failure = await (bound === null ? ending : Promise.race([ending, bound.then(() => null)]))
-    timer.abort()
-    const closed = delivery[Symbol.asyncDispose]()
-    // Closing must not outlast the deadline that a silent target already used up.
-    if (this.#settled && !giveUp.signal.aborted) await closed
-    else Promise.resolve(closed).catch(() => undefined)
-    return failure
   }
 
   async #write(scans: readonly RecordScan[], delivery: Delivery, signal: AbortSignal): Promise<void> {
@@ -268,7 +175,7 @@ class Run {
       }
       await this.#flush(delivery.writer, signal)
       await this.#settle(signal)
-      await this.#settleFound(delivery, signal)
+      await this.#earlier.settle(signal)
     } finally {
       await this.#settleOnTheWayOut()
     }
@@ -287,20 +194,10 @@ class Run {
     }
   }
 
-  /** What an earlier process of this run did is counted at once, and not done again. */
-  #knowBefore({source, state, target}: RunEntry): void {
-    if (state === 'replayed' && target !== null) this.#state.replayedBefore(target)
-    else if (state === 'failed') {
-      const error = new RecordError('failed before the run was resumed', {code: 'E_FAILED_BEFORE'})
-      this.#state.fail(source, 'failed', error)
-    } else return
-    this.#done.add(source.topic, source.partition, source.offset)
-  }
-
   /** By its address alone; what is left out is counted here. */
   #isOpen({topic, partition, cursor: {offset}}: MatchedRecord): boolean {
     if (this.#include?.has(topic, partition, offset) === false) return false
-    if (this.#done.has(topic, partition, offset)) return false
+    if (this.#earlier.did(topic, partition, offset)) return false
     const isHeld = this.#held.has(topic, partition, offset)
     if (isHeld) this.#state.hold()
     else if (this.#exclude.has(topic, partition, offset)) this.#state.skip()
@@ -319,33 +216,6 @@ class Run {
     return skips
   }
 
-  /** A record that an earlier process may have sent. True = it was counted. */
-  async #isResolved(entry: ChunkEntry, delivery: Delivery, signal: AbortSignal): Promise<boolean> {
-    const resolution = delivery.resolutions.get(formatAddress(entry))
-    if (resolution === undefined || resolution.kind === 'absent') return false
-    if (resolution.kind === 'found') {
-      const outcome = {state: 'replayed', entry, target: resolution.target} as const
-      this.#state.outcome(outcome)
-      this.#found.push(outcome)
-      if (this.#found.length >= FOUND_AT_ONCE) await this.#settleFound(delivery, signal)
-      return true
-    }
-    if (this.#input.resendUnknown === true) return false
-    const error = new KafkaError('was being sent when the run was stopped, and cannot be looked for in the target', {
-      code: 'E_OUTCOME_UNKNOWN',
-      hints: ['look for it in the target, or send it again with --resend-unknown'],
-    })
-    this.#state.fail(entry, 'unknown', error)
-    return true
-  }
-
-  async #settleFound(delivery: Delivery, signal: AbortSignal): Promise<void> {
-    const found = this.#found
-    if (found.length === 0) return
-    this.#found = []
-    await delivery.settle(found, {signal})
-  }
-
   /** One dead letter: out, or into the chunk. Waits only while the chunk is empty. */
   async #take(letter: DeadLetter, cursor: RecordCursor | null, delivery: Delivery, signal: AbortSignal): Promise<void> {
     const {record, failure} = letter
@@ -360,7 +230,7 @@ class Run {
       origin: ledgerOrigin(failure),
       sha256: delivery.view === null ? NO_CHECKSUM : payloadSha256(record.key, record.value),
     }
-    if (await this.#isResolved(entry, delivery, signal)) return
+    if (await this.#earlier.resolve(entry, signal)) return
     if (!delivery.resolutions.has(letter.address) && this.#isDecided(letter, verdict)) return
     const topic = targetTopic(plan.target, failure)
     const facts = topic === null ? null : (this.#facts.get(topic) ?? null)
@@ -518,7 +388,7 @@ class Run {
         recordsPerSecond: durationMs > 0 ? Math.round((replayed / durationMs) * 1e6) / 1e3 : 0,
       },
       stopped: stop === null ? null : {reason: stop, remaining: missing, settled: this.#settled},
-      scanned: scans.flatMap(scan => scan.scanned()).toSorted(comparePlaces),
+      scanned: scannedOf(scans),
       durationMs: Math.round(durationMs),
     }
   }
@@ -532,16 +402,7 @@ function isOutOfReach(outcome: RecordOutcome): boolean {
   )
 }
 
-function isFenced(error: unknown): boolean {
-  return isKdlqError(error) && error.code === 'E_FENCED'
-}
-
 function reasonOf(error: unknown, outer: AbortSignal): StopReason {
   if (error instanceof Stop) return error.reason
   return outer.aborted ? 'signal' : 'error'
-}
-
-function comparePlaces(a: PartitionScan, b: PartitionScan): number {
-  if (a.topic !== b.topic) return a.topic < b.topic ? -1 : 1
-  return a.partition - b.partition || (BigInt(a.from) < BigInt(b.from) ? -1 : 1)
 }
