@@ -2,7 +2,7 @@ import type {RecordCoordinates} from '../../dialects/model.ts'
 import {BugError} from '../../errors.ts'
 import {BestTable} from './best-table.ts'
 import {payloadSha256} from './checksum.ts'
-import {isOffset, placeName, refText} from './names.ts'
+import {anyName, incarnationName, sourceName, wholeAddress} from './places.ts'
 import {hashOf, makeRows, Names, ROW_BYTES} from './rows.ts'
 import type {Rows} from './rows.ts'
 import {LEDGER_STATES} from './types.ts'
@@ -10,7 +10,6 @@ import type {
   HandledFact,
   IndexedRecord,
   LedgerEntry,
-  LedgerOrigin,
   LedgerState,
   LedgerTarget,
   SourceAddress,
@@ -389,39 +388,4 @@ export class LedgerIndex {
     this.#places[id - 1] ??= {clusterId, topicId, topic, partition}
     return id
   }
-}
-
-interface WholeAddress extends SourcePartition {
-  readonly name: string
-  readonly offset: bigint
-}
-
-/** A topic and partition of whatever incarnation: targets and origins. */
-function anyName(clusterId: string | null, topic: string, partition: number): string {
-  return `${clusterId ?? ''}|${placeName(topic, partition)}`
-}
-
-function sourceName(source: SourcePartition): string {
-  return `${refText(source)}|${source.topic}:${source.partition}|`
-}
-
-function incarnationName(
-  {clusterId}: SourceRef,
-  {topic, partition}: Pick<SourcePartition, 'topic' | 'partition'>,
-): string {
-  return anyName(clusterId, topic, partition)
-}
-
-/** Null unless topic, partition and a possible offset are there. */
-function wholeAddress(
-  place: RecordCoordinates | LedgerOrigin | null | undefined,
-  clusterId: string | null,
-): WholeAddress | null {
-  if (place === null || place === undefined) return null
-  const {topic, partition} = place
-  const offset =
-    typeof place.offset === 'string' ? (isOffset(place.offset) ? BigInt(place.offset) : null) : place.offset
-  if (topic === undefined || partition === undefined || partition === null) return null
-  if (offset === undefined || offset === null || offset < 0n) return null
-  return {name: anyName(clusterId, topic, partition), clusterId, topicId: null, topic, partition, offset}
 }
