@@ -1,0 +1,128 @@
+import {setTimeout as sleep} from 'node:timers/promises'
+import type {Ended, KdlqProcess} from './delivery-process.ts'
+import {runIdIn, startKdlq} from './delivery-process.ts'
+import {CommittedRecords, hasOpenTransaction} from './delivery-world.ts'
+import type {DeliveryWorld} from './delivery-world.ts'
+
+/** Same seed, same numbers: 0 to below 1. */
+export function seededRandom(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+/** Seed of this run of the tests; `KDLQ_TEST_SEED` repeats one. */
+export function testSeed(): number {
+  const given = process.env['KDLQ_TEST_SEED']
+  return given === undefined ? Math.floor(Math.random() * 2 ** 32) : Number(given)
+}
+
+/**
+ * When a process is killed, once so many records are committed: some ms later, when a transaction is seen open, or (for a
+ * resumed one) while it is taking the run up.
+ */
+export interface KillPlan {
+  readonly committed: number
+  readonly when: 'later' | 'open' | 'taking-up'
+  readonly ms: number
+}
+
+/** A kill that happened. */
+export interface Kill {
+  readonly plan: KillPlan
+  /** Records that read_committed readers saw in the target right after it. */
+  readonly committed: number
+  /** A transaction was open right after it (DescribeProducers). */
+  readonly open: boolean
+}
+
+/** Random kills at rising counts. The first is never `taking-up`: there is no run to take up yet. */
+export function planKills(kills: number, records: number, random: () => number): KillPlan[] {
+  const counts = Array.from({length: kills}, () => Math.floor(random() * records * 0.93)).toSorted((a, b) => a - b)
+  return counts.map((committed, index) => {
+    const dice = random()
+    const when = dice < 0.5 ? 'open' : dice < 0.85 || index === 0 ? 'later' : 'taking-up'
+    return {committed, when, ms: Math.floor(random() * (when === 'later' ? 120 : 40))}
+  })
+}
+
+/** How a run is killed and resumed. */
+export interface KillOptions {
+  readonly kills: readonly KillPlan[]
+  /** Of the first process, SOURCE included. */
+  readonly replay: readonly string[]
+  readonly resume?: readonly string[]
+  readonly machine?: () => Readonly<Record<string, string>>
+  /** Between a kill and the process that goes on. */
+  readonly between?: (run: string, index: number) => Promise<void>
+}
+
+/** A run that was killed again and again, and its last process. */
+export interface KilledRun {
+  readonly run: string
+  readonly kills: readonly Kill[]
+  readonly last: Ended
+  /** Records of aborted transactions in the target. */
+  readonly aborted: number
+  /** What processes said about waiting for somebody's transaction. */
+  readonly waits: readonly string[]
+}
+
+/**
+ * kill -9, then `resume`, as planned; the last process is left to end.
+ * @throws Error when a process ends before its kill
+ */
+export async function killRepeatedly(world: DeliveryWorld, options: KillOptions): Promise<KilledRun> {
+  const {bootstrapServers} = world
+  const seen = new CommittedRecords(world)
+  const kills: Kill[] = []
+  const waits: string[] = []
+  const resume = (run: string): string[] => ['resume', run, '--json', ...world.ledgerFlags, ...(options.resume ?? [])]
+  let kdlq = startKdlq(bootstrapServers, [...options.replay, '--yes', '--json'], options.machine?.())
+  let run = ''
+  for (const plan of options.kills) {
+    try {
+      await waitForMoment(kdlq, plan, seen)
+    } finally {
+      kdlq.signal('SIGKILL')
+    }
+    const [open, {stderr}] = await Promise.all([hasOpenTransaction(world), kdlq.ended])
+    run = runIdIn(`${run} ${stderr}`)
+    waits.push(...waitsIn(stderr))
+    kills.push({plan, committed: await seen.look(), open})
+    await options.between?.(run, kills.length)
+    kdlq = startKdlq(bootstrapServers, resume(run), options.machine?.())
+  }
+  const last = await kdlq.ended
+  waits.push(...waitsIn(last.stderr))
+  await seen.look()
+  return {run, kills, last, aborted: seen.aborted, waits}
+}
+
+function waitsIn(stderr: string): string[] {
+  return stderr.split('\n').filter(line => line.startsWith('waiting up to'))
+}
+
+async function waitForMoment(kdlq: KdlqProcess, plan: KillPlan, seen: CommittedRecords): Promise<void> {
+  if (plan.when === 'taking-up') {
+    await poll(kdlq, async () => kdlq.stderr.includes('goes on'))
+    await sleep(plan.ms)
+    return
+  }
+  const before = await seen.look()
+  // A process that is behind its moment already gets as far as its first commit.
+  await poll(kdlq, async () => (await seen.look()) >= Math.max(plan.committed, before + 1))
+  if (plan.when === 'open') await poll(kdlq, () => seen.isOpen())
+  else await sleep(plan.ms)
+}
+
+async function poll(kdlq: KdlqProcess, look: () => Promise<boolean>): Promise<void> {
+  while (!(await look())) {
+    if (!kdlq.isRunning) throw new Error(`ended before it could be killed: ${JSON.stringify(await kdlq.ended)}`)
+    await sleep(2)
+  }
+}
