@@ -8,7 +8,7 @@ import {isJson, type LookFlags, type OpenLedger, refuseIfClaimed, ReplayCommand}
 import {planFlags, type PlanFlags, runFlags, toPlanPolicy} from '../lib/cli/replay-flags.ts'
 import {archivesOf, assertAllowedTargets} from '../lib/cli/replay-target.ts'
 import {asList, type EffectiveSettings} from '../lib/cli/config/settings.ts'
-import {EXIT, UsageError} from '../lib/errors.ts'
+import {BugError, EXIT, UsageError} from '../lib/errors.ts'
 import type {Cluster} from '../lib/kafka/ports.ts'
 import {renderItems} from '../lib/render/formats.ts'
 import {plural} from '../lib/render/numbers.ts'
@@ -16,12 +16,11 @@ import {planTargetView, renderReplayPlan} from '../lib/render/replay-plan.ts'
 import {parseCheckDecisions} from '../lib/replay/check-names.ts'
 import type {LedgerLook} from '../lib/replay/look-at-ledger.ts'
 import {readPlanFile, writePlanFile} from '../lib/replay/plan-file.ts'
-import {planReplay, type PlannedReplay} from '../lib/replay/plan-replay.ts'
+import {type PlanInput, planReplay, type PlannedReplay} from '../lib/replay/plan-replay.ts'
 import type {ReplayPlan} from '../lib/replay/plan.ts'
 import {type ReplayResult, unexecuted} from '../lib/replay/result.ts'
 import {createRunId} from '../lib/replay/run-id.ts'
 import {refuseFailedChecks} from '../lib/replay/verify-plan.ts'
-import type {FrozenSelection} from '../lib/select/selection.ts'
 
 export default class Replay extends ReplayCommand {
   static override summary = 'Put dead letters back where they came from.'
@@ -72,7 +71,7 @@ Exit codes: 0 done; 3 some records failed, are gone or were not reached; 6 refus
     const started = this.clock.monotonic()
     const settings = await this.settings(flags['target-profile'] ?? flags.profile)
     const saved = flags.plan === undefined ? null : await this.#savedPlan(flags.plan, args.source ?? [], given)
-    if (saved === null) parseCheckDecisions(flags.allow ?? [], flags.skip ?? [])
+    const policy = saved === null ? this.#policy(flags, settings) : null
     const request = await this.request(saved === null ? this.#sources(args.source) : [], flags)
     if (await this.printedExamples(request)) throw new UsageError('example: alone names no archive to replay')
     const archives = saved === null ? request.archives : archivesOf(saved)
@@ -82,9 +81,9 @@ Exit codes: 0 done; 3 some records failed, are gone or were not reached; 6 refus
     const target = opened.cluster
     const clusters = {source, target}
     const planned =
-      saved === null
-        ? await this.#plan(clusters, await this.freeze(source, request), flags, settings)
-        : {plan: saved, scanned: [], look: await this.look(clusters, saved.ledger, saved.source.ranges, flags)}
+      policy === null || saved !== null
+        ? await this.#saved(clusters, saved, flags)
+        : await this.#plan(clusters, {...policy, selection: await this.freeze(source, request)}, flags, settings)
     const {plan} = planned
     if (flags['plan-out'] !== undefined) {
       await writePlanFile(flags['plan-out'], plan)
@@ -105,7 +104,7 @@ Exit codes: 0 done; 3 some records failed, are gone or were not reached; 6 refus
       if (flags['dry-run']) return await this.#finishDry(before(), flags)
       if (target.description.kind === 'kafka') this.assertWritable(settings)
       if (plan.counts.toReplay > 0) {
-        if (plan.ledger.kind === 'topic') await this.checkLedger(target, plan.ledger.name, flags['create-ledger'])
+        await this.checkLedger(target, plan.ledger, flags['create-ledger'])
         await this.consent(questionFor(plan), flags.yes)
         ledger = await this.openLedger(target, plan.ledger, flags)
       }
@@ -148,15 +147,29 @@ Exit codes: 0 done; 3 some records failed, are gone or were not reached; 6 refus
     return readPlanFile(path)
   }
 
+  /** Everything about a plan that flags can get wrong, before anything is connected. */
+  #policy(flags: PlanFlags & LookFlags, settings: EffectiveSettings): Omit<PlanInput, 'selection'> {
+    parseCheckDecisions(flags.allow ?? [], flags.skip ?? [])
+    const target = flags['to-archive'] === undefined ? 'kafka' : 'archive'
+    return toPlanPolicy(flags, asList(settings.stripHeaders), {target, ledgerSetting: settings.ledger ?? null})
+  }
+
+  async #saved(
+    clusters: {readonly source: Cluster; readonly target: Cluster},
+    plan: ReplayPlan | null,
+    flags: LookFlags,
+  ): Promise<PlannedReplay & {readonly look: LedgerLook | null}> {
+    if (plan === null) throw new BugError('neither a plan nor what it is made of')
+    return {plan, scanned: [], look: await this.look(clusters, plan.ledger, plan.source.ranges, flags)}
+  }
+
   async #plan(
     clusters: {readonly source: Cluster; readonly target: Cluster},
-    selection: FrozenSelection,
-    flags: RecordFlags & PlanFlags & LookFlags,
+    input: PlanInput,
+    flags: RecordFlags & LookFlags,
     settings: EffectiveSettings,
   ): Promise<PlannedReplay & {readonly look: LedgerLook | null}> {
-    const context = {target: clusters.target.description.kind, ledgerSetting: settings.ledger ?? null}
-    const policy = toPlanPolicy(flags, asList(settings.stripHeaders), context)
-    const look = await this.look(clusters, policy.ledger, selection.ranges, flags)
+    const look = await this.look(clusters, input.ledger, input.selection.ranges, flags)
     await using progress = this.progress()
     const planned = await planReplay(
       {
@@ -166,7 +179,7 @@ Exit codes: 0 done; 3 some records failed, are gone or were not reached; 6 refus
         ledgerFindings: look?.findings ?? [],
         onProgress: done => void progress.update({label: 'planning', done}),
       },
-      {...policy, selection, readRate: readRateOf(flags, settings)},
+      {...input, readRate: readRateOf(flags, settings)},
       {signal: this.signal},
     )
     return {...planned, look}

@@ -81,7 +81,7 @@ describe('kdlq replay', () => {
     const {code, stdout, stderr} = await kdlq(['-', '--to-archive', 'dry', '--dry-run'], {stdin: `${line(0, 'a')}\n`})
     expect(code).toBe(0)
     expect(stdout).toContain('1 selected, 1 to replay')
-    expect(stdout).toContain('no ledger is kept: running this again sends the same records again')
+    expect(stdout).toContain('of the archive, exactly once; handled records are left out')
     expect(stderr).toContain('dry run: nothing was written')
     expect(existsSync(join(dir, 'dry'))).toBe(false)
   })

@@ -9,6 +9,7 @@ import {formatDuration} from '../render/time.ts'
 import {TRANSACTION_TIMEOUT_MS, type OpenDelivery} from '../replay/delivery.ts'
 import {type FileDeliveryInput, ledgerPath, openFileDelivery} from '../replay/file-delivery.ts'
 import {claimedError, takeOver} from '../replay/ledger/claims.ts'
+import {readFileLedger} from '../replay/ledger/file-ledger.ts'
 import type {LedgerAuthor} from '../replay/ledger/writer.ts'
 import {DEFAULT_LEDGER} from '../replay/ledger/types.ts'
 import type {LedgerTopic} from '../replay/ledger/types.ts'
@@ -86,17 +87,19 @@ export abstract class ReplayCommand extends LedgerCommand<ReplayResult> {
   }
 
   /**
-   * Make sure that there is a ledger topic, or that one may be made; writes nothing.
+   * Make sure that there is a ledger, or that one may be made; writes nothing.
    * @throws RefusedError when there is none and nobody says that it may be made
    */
-  protected async checkLedger(target: Cluster, name: string, create: boolean): Promise<void> {
-    if (create) return
+  protected async checkLedger(target: Cluster, ledger: ReplayPlan['ledger'], create: boolean): Promise<void> {
+    if (create || ledger.kind === 'none' || ledger.kind === 'archive') return
     try {
-      await this.ledgerTopic(target, name, false)
+      if (ledger.kind === 'topic') await this.ledgerTopic(target, ledger.name, false)
+      else await readFileLedger(ledger.path, {entries: false})
     } catch (error) {
       const canAsk = this.io.stdin.isTTY === true && this.io.stderr.isTTY
       if (!isKdlqError(error) || error.code !== 'E_NO_LEDGER' || !canAsk) throw error
-      const question = `There is no ledger ${name} on ${target.description.name}. May it be created?`
+      const place = ledger.kind === 'topic' ? `${ledger.name} on ${target.description.name}` : ledger.path
+      const question = `There is no ledger ${place}. May it be created?`
       await confirmOrRefuse(this.io, question, {signal: this.signal, insteadUse: '--create-ledger'})
     }
   }
@@ -129,6 +132,7 @@ export abstract class ReplayCommand extends LedgerCommand<ReplayResult> {
       {source, target, clock: this.clock},
       {
         ledger: place,
+        isNewNormal: ledger.kind === 'archive',
         ranges,
         takeOver: flags['take-over'] ?? null,
         ...this.ledgerReads,

@@ -8,7 +8,7 @@ import type {Chunk, RecordOutcome} from './chunk.ts'
 import type {Delivery} from './delivery.ts'
 import type {LedgerView} from './ledger-judge.ts'
 import {toLedgerOutcome} from './ledger-outcomes.ts'
-import {ARCHIVE_LEDGER, markRecord, measureFiles, truncateToMark} from './ledger/archive-mark.ts'
+import {ARCHIVE_LEDGER, cutArchive, markRecord, measureFiles} from './ledger/archive-mark.ts'
 import {claimedError, foreignClaims} from './ledger/claims.ts'
 import {openFileLedger} from './ledger/file-ledger.ts'
 import type {FileLedger} from './ledger/file-ledger.ts'
@@ -117,7 +117,8 @@ class FileRun implements Delivery {
     const {ledger, author, plan, resume, deliveryTimeoutMs, takeOver} = this.#input
     if (ledger.kind === 'archive') await mkdir(ledger.path, {recursive: true})
     this.#ledger = await openFileLedger(ledgerPath(ledger), this.#deps.lock, {create: true})
-    if (resume) await this.#cutBack(author.run)
+    if (ledger.kind === 'archive' && (await cutArchive(ledger.path, this.#ledger))) await this.#reopen()
+    this.#chunks = (this.#opened().marks.get(author.run)?.mark.chunk ?? -1) + 1
     if (takeOver !== null) await this.#endOther(takeOver)
     const foreign = foreignClaims(this.#opened().contents.claims, this.#partitions, author.run)
     if (foreign.length > 0) throw claimedError(foreign, fileAsLedger(ledgerPath(ledger)), this.#deps.clock.now())
@@ -165,28 +166,13 @@ class FileRun implements Delivery {
     return markRecord({run: author.run, chunk: this.#chunks++, files})
   }
 
-  /** Archive and ledger to where they last agreed. */
-  async #cutBack(run: string): Promise<void> {
-    const {ledger} = this.#input
-    const placed = this.#opened().marks.get(run)
-    if (ledger.kind !== 'archive' || placed === undefined) return
-    this.#chunks = placed.mark.chunk + 1
-    await truncateToMark(ledger.path, placed.mark)
-    // A status behind the mark says that the process ended by itself; nothing of the archive belongs to it.
-    if (this.#opened().contents.run(run).status !== null) return
-    await this.#opened().truncate(placed.end)
-    await this.#reopen()
-  }
-
   async #endOther(other: string): Promise<void> {
-    await this.#cutBack(other)
     const {claims} = this.#opened().contents
     const scribe = new LedgerScribe(this.#deps.clock, {run: other, by: this.#input.author.by})
     const ends = scribe.claimEnds(claims.filter(({run}) => run === other).map(({source}) => source))
     const reason = `taken over by ${this.#input.author.run}`
     await this.#opened().append([scribe.status({state: 'taken-over', reason, counts: {}}), ...ends])
     await this.#reopen()
-    this.#chunks = 0
   }
 
   async #reopen(): Promise<void> {

@@ -26,6 +26,8 @@ export interface LedgerLookInput extends LedgerReadOptions {
   /** A topic on the target's cluster, or a file. */
   readonly ledger: {readonly kind: 'topic'; readonly name: string} | {readonly kind: 'file'; readonly path: string}
   readonly ranges: readonly {readonly topic: string; readonly topicId: string | null; readonly partition: number}[]
+  /** True: a ledger that is not there yet is nothing to tell. */
+  readonly isNewNormal: boolean
   /** Its claims are about to be ended; null = nobody's. */
   readonly takeOver: string | null
   readonly signal?: AbortSignal | undefined
@@ -58,7 +60,8 @@ export async function lookAtLedger(
       : await readFile(input.ledger.path)
   if (found === null) {
     const detail = `there is no ledger ${name} yet: nothing is known about earlier replays`
-    return {ledger: null, view: null, claims: [], findings: [{check: 'handled', address: name, detail, unknown: true}]}
+    const findings = input.isNewNormal ? [] : [{check: 'handled' as const, address: name, detail, unknown: true}]
+    return {ledger: null, view: null, claims: [], findings}
   }
   const {ledger, contents} = found
   const ids = new Map(ranges.map(({topic, topicId}) => [topic, topicId]))
