@@ -4,7 +4,7 @@ import {startKafka} from '../../sandbox/kafka.ts'
 import type {KafkaOptions} from '../../sandbox/kafka.ts'
 import {ensureLibs} from '../../sandbox/libs.ts'
 import {consoleConsume} from '../../sandbox/tools.ts'
-import {killRepeatedly, planKills, seededRandom, testSeed} from '../support/delivery-kills.ts'
+import {killRepeatedly, planKills, tell, tellKills, testRandom} from '../support/delivery-kills.ts'
 import {deliveryWorld, expectEachOnce} from '../support/delivery-world.ts'
 import {connectPlain} from '../support/kafka-client.ts'
 
@@ -24,8 +24,7 @@ const KILLS = 20
 
 describe.each(CASES)('$name', ({name, options}) => {
   test('killed at twenty random moments and resumed, a run puts each record there exactly once', async () => {
-    const seed = testSeed()
-    console.log(`${name}: KDLQ_TEST_SEED=${seed}`)
+    const random = testRandom(name)
     await using kafka =
       options === null ? null : await startKafka({...options, dir: join(inject('kafkaDir'), `delivery-${name}`)})
     const bootstrapServers = kafka?.bootstrapServers ?? inject('bootstrapServers')
@@ -33,20 +32,16 @@ describe.each(CASES)('$name', ({name, options}) => {
     await using cluster = await connectPlain(bootstrapServers)
     const world = await deliveryWorld(cluster, bootstrapServers, RECORDS)
     const started = performance.now()
-    const {kills, last, aborted, waits} = await killRepeatedly(world, {
-      kills: planKills(KILLS, RECORDS, seededRandom(seed)),
+    const killed = await killRepeatedly(world, {
+      kills: planKills(KILLS, RECORDS, random),
       replay: ['replay', world.dlq, '--rate', '4000/s', '--create-ledger', ...world.ledgerFlags],
     })
     const seconds = ((performance.now() - started) / 1000).toFixed(1)
-    for (const [index, {plan, committed, open}] of kills.entries()) {
-      console.log(
-        `${name}: kill ${index + 1} (${plan.when}): ${committed} committed${open ? ', transaction open' : ''}`,
-      )
-    }
+    tellKills(name, killed)
+    tell(`${name}: ${seconds} s`)
+    const {kills, last} = killed
     const within = kills.filter(({committed}) => committed > 0 && committed < RECORDS)
     const open = kills.filter(kill => kill.open)
-    console.log(`${name}: ${within.length} within, ${open.length} open, ${aborted} records aborted, ${seconds} s`)
-    for (const wait of new Set(waits)) console.log(`${name}: ${wait}`)
     expect(last).toMatchObject({code: 0})
     expect(JSON.parse(last.stdout)).toMatchObject({result: {counts: {selected: RECORDS, replayed: RECORDS}}})
     await expectEachOnce(world, await consoleConsume(libs, {bootstrapServers, topic: world.origin, count: RECORDS}))

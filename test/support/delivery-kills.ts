@@ -5,7 +5,7 @@ import {CommittedRecords, hasOpenTransaction} from './delivery-world.ts'
 import type {DeliveryWorld} from './delivery-world.ts'
 
 /** Same seed, same numbers: 0 to below 1. */
-export function seededRandom(seed: number): () => number {
+function seededRandom(seed: number): () => number {
   let state = seed >>> 0
   return () => {
     state = (state + 0x6d2b79f5) >>> 0
@@ -15,10 +15,27 @@ export function seededRandom(seed: number): () => number {
   }
 }
 
-/** Seed of this run of the tests; `KDLQ_TEST_SEED` repeats one. */
-export function testSeed(): number {
+/** Random numbers of one test; the seed is printed, and `KDLQ_TEST_SEED` repeats it. */
+export function testRandom(name: string): () => number {
   const given = process.env['KDLQ_TEST_SEED']
-  return given === undefined ? Math.floor(Math.random() * 2 ** 32) : Number(given)
+  const seed = given === undefined ? Math.floor(Math.random() * 2 ** 32) : Number(given)
+  tell(`${name}: KDLQ_TEST_SEED=${seed}`)
+  return seededRandom(seed)
+}
+
+/** Print a measurement. */
+export function tell(line: string): void {
+  process.stdout.write(`${line}\n`)
+}
+
+/** Print what was seen at each kill, and in all. */
+export function tellKills(name: string, {kills, aborted, waits}: KilledRun): void {
+  for (const [index, {plan, committed, open}] of kills.entries()) {
+    tell(`${name}: kill ${index + 1} (${plan.when}): ${committed} committed${open ? ', transaction open' : ''}`)
+  }
+  const open = kills.filter(kill => kill.open).length
+  tell(`${name}: ${open} of ${kills.length} within a transaction, ${aborted} records aborted`)
+  for (const wait of new Set(waits)) tell(`${name}: ${wait}`)
 }
 
 /**
@@ -57,8 +74,10 @@ export interface KillOptions {
   readonly replay: readonly string[]
   readonly resume?: readonly string[]
   readonly machine?: () => Readonly<Record<string, string>>
-  /** Between a kill and the process that goes on. */
-  readonly between?: (run: string, index: number) => Promise<void>
+  /** Between kill `number` (from 1) and the process that goes on. */
+  readonly between?: (run: string, number: number) => Promise<void>
+  /** With the process that goes on after kill `number`. */
+  readonly resumed?: (kdlq: KdlqProcess, number: number) => Promise<void>
 }
 
 /** A run that was killed again and again, and its last process. */
@@ -96,6 +115,7 @@ export async function killRepeatedly(world: DeliveryWorld, options: KillOptions)
     kills.push({plan, committed: await seen.look(), open})
     await options.between?.(run, kills.length)
     kdlq = startKdlq(bootstrapServers, resume(run), options.machine?.())
+    await options.resumed?.(kdlq, kills.length)
   }
   const last = await kdlq.ended
   waits.push(...waitsIn(last.stderr))

@@ -1,0 +1,165 @@
+import {join} from 'node:path'
+import {afterAll, beforeAll, describe, expect, inject, test} from 'vitest'
+import {startKafka} from '../../sandbox/kafka.ts'
+import {ensureLibs} from '../../sandbox/libs.ts'
+import {consoleConsume} from '../../sandbox/tools.ts'
+import type {KafkaCluster} from '../../src/lib/kafka/client/index.ts'
+import type {TransactionSession} from '../../src/lib/kafka/ports.ts'
+import {RecordBatchBuilder} from '../../src/lib/kafka/records/batch-builder.ts'
+import {ledgerPartition} from '../../src/lib/replay/ledger/layout.ts'
+import {killRepeatedly, planKills, tell, tellKills, testRandom} from '../support/delivery-kills.ts'
+import type {KilledRun, KillPlan} from '../support/delivery-kills.ts'
+import {freshMachine, runKdlq, startKdlq, runIdIn} from '../support/delivery-process.ts'
+import type {KdlqProcess} from '../support/delivery-process.ts'
+import {
+  CommittedRecords,
+  committedValues,
+  deliveryWorld,
+  expectEachOnce,
+  rawEntries,
+} from '../support/delivery-world.ts'
+import {TARGET_PARTITIONS} from '../support/delivery-world.ts'
+import type {DeliveryWorld} from '../support/delivery-world.ts'
+import {connectPlain} from '../support/kafka-client.ts'
+import {eventually, unique} from '../support/sandbox.ts'
+
+const bootstrapServers = inject('bootstrapServers')
+const RECORDS = 6000
+const RATE = ['--rate', '3000/s', '--create-ledger']
+let cluster: KafkaCluster
+
+beforeAll(async () => {
+  cluster = await connectPlain(bootstrapServers)
+})
+
+afterAll(async () => cluster.close())
+
+async function expectDone(world: DeliveryWorld, {last}: KilledRun): Promise<void> {
+  expect(last).toMatchObject({code: 0})
+  const counts = {selected: world.records, replayed: world.records}
+  expect(JSON.parse(last.stdout)).toMatchObject({result: {counts}})
+  const libs = await ensureLibs('4.4.0')
+  const read = {bootstrapServers: world.bootstrapServers, topic: world.origin, count: world.records}
+  await expectEachOnce(world, await consoleConsume(libs, read))
+}
+
+describe('killed and resumed', () => {
+  /** Somebody else writes to the ledger partition of the dead letters and does not end the transaction. */
+  async function foreigner(world: DeliveryWorld, transactionTimeoutMs: number): Promise<TransactionSession> {
+    const session = await cluster.writer.openTransactional({
+      transactionalId: unique('foreign'),
+      compression: 'none',
+      deliveryTimeoutMs: 20_000,
+      transactionTimeoutMs,
+    })
+    const partition = ledgerPartition({partitions: 12}, world.dlq)
+    const records = new RecordBatchBuilder()
+    records.append({timestamp: 0n, key: Buffer.from('not|ours'), value: Buffer.from('x'), headers: []})
+    session.begin()
+    const [written] = await session.produce([{topic: world.ledger, partition, records}])
+    expect(written?.error).toBeNull()
+    return session
+  }
+
+  test('behind a foreign transaction in its ledger partition: it waits, sends nothing meanwhile, and nothing twice', async () => {
+    const name = 'foreign transaction'
+    const world = await deliveryWorld(cluster, bootstrapServers, RECORDS)
+    const endings = ['commit', 'abort', 'time out'] as const
+    const sessions: TransactionSession[] = []
+    const killed = await killRepeatedly(world, {
+      kills: planKills(endings.length, RECORDS, testRandom(name)),
+      replay: ['replay', world.dlq, ...RATE, ...world.ledgerFlags],
+      async between(_run, number) {
+        sessions.push(await foreigner(world, endings[number - 1] === 'time out' ? 1500 : 60_000))
+      },
+      async resumed(kdlq, number) {
+        const [session, ending] = [sessions.at(-1), endings[number - 1]]
+        await eventually('it says that it waits', async () =>
+          /waiting up to .* open transaction of foreign-/.test(kdlq.stderr) ? true : null,
+        )
+        const seen = new CommittedRecords(world)
+        const before = await seen.look()
+        if (ending === 'time out') return
+        // Long enough for several chunks, if it did not wait.
+        await new Promise(resolve => setTimeout(resolve, 400))
+        expect(await seen.look()).toBe(before)
+        expect(kdlq.isRunning).toBe(true)
+        await (ending === 'commit' ? session?.commit() : session?.abort())
+      },
+    })
+    tellKills(name, killed)
+    await Promise.all(sessions.map(async session => session.close()))
+    await expectDone(world, killed)
+    expect(sessions).toHaveLength(endings.length)
+  })
+
+  test('on machines that know nothing of the run, it goes on from the ledger alone', async () => {
+    const name = 'other machines'
+    const world = await deliveryWorld(cluster, bootstrapServers, RECORDS)
+    const killed = await killRepeatedly(world, {
+      kills: planKills(4, RECORDS, testRandom(name)),
+      replay: ['replay', world.dlq, ...RATE, ...world.ledgerFlags],
+      machine: freshMachine,
+    })
+    tellKills(name, killed)
+    await expectDone(world, killed)
+    expect(killed.kills).toHaveLength(4)
+  })
+
+  test('with at-least-once nothing is lost, and what is there twice was listed as unknown', async () => {
+    const name = 'at-least-once'
+    const world = await deliveryWorld(cluster, bootstrapServers, RECORDS)
+    const later = (plan: KillPlan): KillPlan => (plan.when === 'open' ? {...plan, when: 'later'} : plan)
+    const killed = await killRepeatedly(world, {
+      kills: planKills(5, RECORDS, testRandom(name)).map(later),
+      replay: ['replay', world.dlq, '--delivery', 'at-least-once', ...RATE, ...world.ledgerFlags],
+    })
+    tellKills(name, killed)
+    const {result} = JSON.parse(killed.last.stdout) as {
+      result: {counts: Record<string, number>; failures: {address: string; state: string}[]}
+    }
+    const unknown = new Set(result.failures.filter(({state}) => state === 'unknown').map(({address}) => address))
+    expect(unknown.size).toBe(result.counts['unknown'])
+    expect(killed.last.code).toBe(unknown.size === 0 ? 0 : 3)
+    const letters = await committedValues(world, world.dlq, 3)
+    const copies = Map.groupBy((await committedValues(world, world.origin, TARGET_PARTITIONS)).values(), value => value)
+    const lost = [...letters].filter(([address, value]) => !copies.has(value) && !unknown.has(address))
+    const twice = [...letters].filter(([, value]) => (copies.get(value)?.length ?? 0) > 1)
+    tell(`${name}: ${unknown.size} unknown, ${lost.length} lost, ${twice.length} twice`)
+    expect(lost).toEqual([])
+    expect(twice.filter(([address]) => !unknown.has(address))).toEqual([])
+    // The last word of the ledger about each dead letter.
+    const states = new Map((await rawEntries(world)).map(({source, state}) => [source, state]))
+    expect([...letters.keys()].filter(address => states.get(address) !== 'replayed' && !unknown.has(address))).toEqual(
+      [],
+    )
+  })
+})
+
+test('a broker that restarts in the middle of a run, and between a kill and its resume: each record once', async () => {
+  await using kafka = await startKafka({version: '4.4.0', dir: join(inject('kafkaDir'), 'delivery-restart')})
+  await using own = await connectPlain(kafka.bootstrapServers)
+  const world = await deliveryWorld(own, kafka.bootstrapServers, RECORDS)
+  const seen = new CommittedRecords(world)
+  const replay = ['replay', world.dlq, '--yes', '--json', ...RATE, ...world.ledgerFlags]
+  const reach = async (kdlq: KdlqProcess, count: number): Promise<void> => {
+    await eventually(`${count} committed`, async () => {
+      if (!kdlq.isRunning) throw new Error(`it ended: ${JSON.stringify(await kdlq.ended)}`)
+      return (await seen.look()) >= count ? true : null
+    })
+  }
+  const first = startKdlq(kafka.bootstrapServers, replay)
+  await reach(first, 500)
+  first.signal('SIGKILL')
+  await kafka.restart()
+  const run = runIdIn((await first.ended).stderr)
+  const resume = ['resume', run, '--json', ...world.ledgerFlags]
+  const second = startKdlq(kafka.bootstrapServers, resume)
+  await reach(second, (await seen.look()) + 500)
+  await kafka.restart()
+  const ended = await second.ended
+  tell(`broker restart: the run that lived through it ended with ${ended.code}, ${await seen.look()} committed`)
+  expect([0, 3, 5]).toContain(ended.code)
+  const last = ended.code === 0 ? ended : await runKdlq(kafka.bootstrapServers, 0, resume)
+  await expectDone(world, {run, kills: [], last, aborted: seen.aborted, waits: []})
+}, 240_000)
