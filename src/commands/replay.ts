@@ -1,4 +1,5 @@
 import {randomFillSync} from 'node:crypto'
+import {rm} from 'node:fs/promises'
 import {Args} from '@oclif/core'
 import {outputFormat} from '../lib/cli/base-command.ts'
 import {readRateOf} from '../lib/cli/connection.ts'
@@ -8,6 +9,7 @@ import {isJson, type LookFlags, type OpenLedger, refuseIfClaimed, ReplayCommand}
 import {planFlags, type PlanFlags, runFlags, toPlanPolicy} from '../lib/cli/replay-flags.ts'
 import {archivesOf, assertAllowedTargets} from '../lib/cli/replay-target.ts'
 import {asList, type EffectiveSettings} from '../lib/cli/config/settings.ts'
+import {asStdin, spoolPath, spoolStdin} from '../lib/cli/stdin-spool.ts'
 import {BugError, EXIT, UsageError} from '../lib/errors.ts'
 import type {Cluster} from '../lib/kafka/ports.ts'
 import {renderItems} from '../lib/render/formats.ts'
@@ -19,6 +21,7 @@ import {readPlanFile, writePlanFile} from '../lib/replay/plan-file.ts'
 import {type PlanInput, planReplay, type PlannedReplay} from '../lib/replay/plan-replay.ts'
 import type {ReplayPlan} from '../lib/replay/plan.ts'
 import {type ReplayResult, unexecuted} from '../lib/replay/result.ts'
+import type {ArchiveSource} from '../lib/select/source.ts'
 import {createRunId} from '../lib/replay/run-id.ts'
 import {refuseFailedChecks} from '../lib/replay/verify-plan.ts'
 
@@ -75,7 +78,12 @@ Exit codes: 0 done; 3 some records failed, are gone or were not reached; 6 refus
     const request = await this.request(saved === null ? this.#sources(args.source) : [], flags)
     if (await this.printedExamples(request)) throw new UsageError('example: alone names no archive to replay')
     const archives = saved === null ? request.archives : archivesOf(saved)
-    await using source = await this.open({...request, archives}, flags)
+    const run = createRunId(this.clock.now(), into => randomFillSync(into))
+    await using kept = await this.#spool(archives, flags['dry-run'], run)
+    await using source =
+      kept === null
+        ? await this.open({...request, archives}, flags)
+        : asStdin(await this.open({...request, archives: [{kind: 'archive', path: kept.path}]}, flags))
     const opened = await this.openTarget(source, flags, settings)
     await using _ = opened.own
     const target = opened.cluster
@@ -112,7 +120,6 @@ Exit codes: 0 done; 3 some records failed, are gone or were not reached; 6 refus
       await this.document(flags, before(), error)
       throw error
     }
-    const run = createRunId(this.clock.now(), into => randomFillSync(into))
     const execution = {
       ...clusters,
       plan,
@@ -123,7 +130,29 @@ Exit codes: 0 done; 3 some records failed, are gone or were not reached; 6 refus
       resendUnknown: false,
       takeOver: flags['take-over'] ?? null,
     }
-    return await this.execute(execution, flags, before)
+    if (kept !== null) kept.keep = ledger.kind !== 'none'
+    const result = await this.execute(execution, flags, before)
+    if (kept !== null) kept.keep = result.stopped !== null
+    return result
+  }
+
+  /** Records on stdin are there once: they are kept until the run is done, so that it can be resumed. */
+  async #spool(
+    archives: readonly ArchiveSource[],
+    dryRun: boolean,
+    run: string,
+  ): Promise<(AsyncDisposable & {readonly path: string; keep: boolean}) | null> {
+    if (dryRun || archives.length !== 1 || archives[0]?.kind !== 'stdin') return null
+    const path = spoolPath(this.io.env, this.runtime.home, run)
+    await spoolStdin(this.io.stdin, path, this.signal)
+    const spool = {
+      path,
+      keep: false,
+      [Symbol.asyncDispose]: async (): Promise<void> => {
+        if (!spool.keep) await rm(path, {force: true})
+      },
+    }
+    return spool
   }
 
   #sources(sources: readonly string[] | undefined): readonly string[] {

@@ -1,8 +1,13 @@
+import {access, rm} from 'node:fs/promises'
 import {Args} from '@oclif/core'
 import {connectionFlags, documentFlags} from '../lib/cli/flags.ts'
 import {type OpenLedger, ReplayCommand} from '../lib/cli/replay-command.ts'
 import {ledgerFlags, resumeFlags, runLimitFlags, targetFlags} from '../lib/cli/replay-flags.ts'
 import {archivesOf, assertAllowedTargets} from '../lib/cli/replay-target.ts'
+import {asStdin, spoolPath} from '../lib/cli/stdin-spool.ts'
+import type {RecordFlags} from '../lib/cli/record-command.ts'
+import type {Cluster} from '../lib/kafka/ports.ts'
+import type {ArchiveSource} from '../lib/select/source.ts'
 import {asList} from '../lib/cli/config/settings.ts'
 import {BugError, RefusedError, UsageError} from '../lib/errors.ts'
 import {plural} from '../lib/render/numbers.ts'
@@ -55,7 +60,7 @@ Exit codes: as replay; 6 when the ledger does not know the run, or the run was t
     const {plan} = found.document
     const archives = archivesOf(plan)
     await using source =
-      archives.length === 0 && connected !== null ? null : await this.open({archives, skipBadLines: false}, flags)
+      archives.length === 0 && connected !== null ? null : await this.#openArchives(archives, args.run, flags)
     const from = source ?? connected
     if (from === null) throw new BugError('a run was found, but not what it reads')
     const target = elsewhere ?? (await this.openTarget(from, flags, settings))
@@ -75,7 +80,29 @@ Exit codes: as replay; 6 when the ledger does not know the run, or the run was t
     }
     const {replayed} = found.summary.counts
     await this.say(`${args.run}: ${plural(replayed, 'record')} of ${plan.counts.toReplay} replayed before`)
-    return await this.execute(execution, flags, () => unexecuted(plan, [], this.clock.monotonic() - started))
+    const result = await this.execute(execution, flags, () => unexecuted(plan, [], this.clock.monotonic() - started))
+    if (result.stopped === null) await rm(spoolPath(this.io.env, this.runtime.home, args.run), {force: true})
+    return result
+  }
+
+  /** Stdin is what the run kept of it on this machine. */
+  async #openArchives(archives: readonly ArchiveSource[], run: string, flags: RecordFlags): Promise<Cluster> {
+    if (archives.length !== 1 || archives[0]?.kind !== 'stdin') return this.open({archives, skipBadLines: false}, flags)
+    const path = spoolPath(this.io.env, this.runtime.home, run)
+    try {
+      await access(path)
+    } catch (cause) {
+      throw new RefusedError('the records of this run came on stdin and are not on this machine', {
+        code: 'E_NO_SPOOL',
+        hints: [
+          'resume on the machine that began, or replay the same records again: those that were done are left out',
+        ],
+        context: {path},
+        cause,
+      })
+    }
+    const opened = await this.open({archives: [{kind: 'archive', path}], skipBadLines: false}, flags)
+    return asStdin(opened)
   }
 
   async #find(place: LedgerPlace, run: string): Promise<FoundRun> {
