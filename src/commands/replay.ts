@@ -22,7 +22,7 @@ import {type PlanInput, planReplay, type PlannedReplay} from '../lib/replay/plan
 import type {ReplayPlan} from '../lib/replay/plan.ts'
 import {type ReplayResult, unexecuted} from '../lib/replay/result.ts'
 import type {ArchiveSource} from '../lib/select/source.ts'
-import {createRunId} from '../lib/replay/run-id.ts'
+import {createRunId, isRunId} from '../lib/replay/run-id.ts'
 import {refuseFailedChecks} from '../lib/replay/verify-plan.ts'
 
 export default class Replay extends ReplayCommand {
@@ -70,6 +70,7 @@ Exit codes: 0 done; 3 some records failed, are gone or were not reached; 6 refus
 
   async run(): Promise<ReplayResult> {
     const {args, flags, raw} = await this.parse(Replay)
+    assertRunId(flags['take-over'])
     const given = new Set(raw.flatMap(token => (token.type === 'flag' ? [token.flag] : [])))
     const started = this.clock.monotonic()
     const settings = await this.settings(flags['target-profile'] ?? flags.profile)
@@ -248,4 +249,10 @@ function questionFor({counts, targets, target}: ReplayPlan): string {
   const named =
     topics.length > 3 ? `${topics.slice(0, 3).join(', ')} and ${topics.length - 3} more topics` : topics.join(', ')
   return `Replay ${plural(counts.toReplay, 'record')} to ${named} on ${target.name}?`
+}
+
+/** A name that is no run would only fence somebody else's producer. @throws UsageError */
+function assertRunId(run: string | undefined): void {
+  if (run === undefined || isRunId(run)) return
+  throw new UsageError(`${JSON.stringify(run)} is no run id`, {hints: ['kdlq runs lists the runs of a ledger']})
 }

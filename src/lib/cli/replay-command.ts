@@ -8,6 +8,7 @@ import {replaySummary} from '../render/replay-plan.ts'
 import {formatDuration} from '../render/time.ts'
 import {TRANSACTION_TIMEOUT_MS, type OpenDelivery} from '../replay/delivery.ts'
 import {type FileDeliveryInput, ledgerPath, openFileDelivery} from '../replay/file-delivery.ts'
+import {openLedgerCopy} from '../replay/ledger-copy.ts'
 import {claimedError, takeOver} from '../replay/ledger/claims.ts'
 import {readFileLedger} from '../replay/ledger/file-ledger.ts'
 import type {LedgerAuthor} from '../replay/ledger/writer.ts'
@@ -210,7 +211,15 @@ export abstract class ReplayCommand extends LedgerCommand<ReplayResult> {
       }
       const onLost = (error: KdlqError): void =>
         void this.say(`${author.run}: ${error.message}; looking into the ledger`)
-      return openTopicDelivery({target, clock: this.clock, ledger: ledger.topic, onLost}, input, options)
+      const onFailed = (error: KdlqError): void =>
+        void this.warnUser(`the ledger of the source cluster misses entries of this run: ${error.message}`)
+      const {source} = execution
+      const copy = await openLedgerCopy({source, target, clock: this.clock, onFailed}, ledger.topic.name, author, {
+        ...options,
+        deliveryTimeoutMs: DELIVERY_TIMEOUT_MS,
+      })
+      const deps = {target, clock: this.clock, ledger: ledger.topic, onLost, copy}
+      return openTopicDelivery(deps, input, options)
     }
   }
 

@@ -6,6 +6,7 @@ import type {RecordOutcome} from './chunk.ts'
 import {TRANSACTION_TIMEOUT_MS} from './delivery.ts'
 import type {Delivery, DeliveryNotes} from './delivery.ts'
 import {ExactlyOnceWriter} from './exactly-once.ts'
+import type {LedgerCopy} from './ledger-copy.ts'
 import type {LedgerView} from './ledger-judge.ts'
 import {claimPartitions, endRun} from './ledger/claims.ts'
 import {ledgerPartition} from './ledger/layout.ts'
@@ -22,8 +23,8 @@ export interface TopicDeliveryDeps extends DeliveryNotes {
   readonly target: Cluster
   readonly clock: Clock
   readonly ledger: LedgerTopic
-  /** Told after each commit, with what is certain now. */
-  readonly onCommit?: ((outcomes: readonly LedgerOutcome[]) => Promise<void>) | undefined
+  /** The source cluster's own ledger, written after each commit; null = there is none. Closed with the delivery. */
+  readonly copy: LedgerCopy | null
 }
 
 /** The run. */
@@ -129,6 +130,7 @@ class TopicRun implements Delivery {
       const end = {partitions: resume || lost ? [] : this.#partitions}
       if (end.partitions.length > 0) await withdrawQuietly(session, this.#deps, author, end.partitions)
       await session.close()
+      await this.#deps.copy?.[Symbol.asyncDispose]()
       throw error
     }
   }
@@ -148,13 +150,15 @@ class TopicRun implements Delivery {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#writer?.[Symbol.asyncDispose]()
     await this.#plain?.close()
+    await this.#deps.copy?.[Symbol.asyncDispose]()
   }
 
   async #makeWriter(
     session: ProducerSession | TransactionSession,
     signal: AbortSignal | undefined,
   ): Promise<ExactlyOnceWriter | AtLeastOnceWriter> {
-    const {clock, ledger, target, onCommit, onLost} = this.#deps
+    const {clock, ledger, target, copy, onLost} = this.#deps
+    const onCommit = copy === null ? undefined : async (outcomes: readonly LedgerOutcome[]) => copy.write(outcomes)
     const {author, plan, resume} = this.#input
     const view = this.view
     if ('commit' in session) {
