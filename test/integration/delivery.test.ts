@@ -170,7 +170,7 @@ const counts = ({stdout}: {readonly stdout: string}): Record<string, number> =>
   (JSON.parse(stdout) as {result: {counts: Record<string, number>}}).result.counts
 
 describe('an exactly-once replay', () => {
-  test('writes each record once, and a second run leaves all of them out as handled', async () => {
+  test('[BR-76] writes each record once, and a second run leaves all of them out as handled', async () => {
     const there = await world(1000)
     const args = ['replay', there.dlq, ...there.ledger, '--yes', '--rate', 'none'] as const
     await kdlq(bootstrapServers, 0, ...args, '--create-ledger')

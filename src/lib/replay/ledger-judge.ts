@@ -43,6 +43,8 @@ export function judgeByLedger(view: LedgerView | null, letter: DeadLetter, rule:
   const isHandled = fact !== null && !fact.stale && LEFT_OUT_STATES.has(fact.state)
   if (isHandled) return {kind: rule === 'hide' ? 'handled' : 'open', fact, attempts, copyOf: null}
   if (rule === 'only') return {kind: 'not-handled', fact, attempts, copyOf: null}
+  // Another record stood here: that has to be decided by a person first (check `recreated`).
+  if (fact?.stale === true) return {kind: 'open', fact, attempts, copyOf: null}
   const twin = record.headers.some(({name}) => isProvenanceName(name)) ? null : index.sameOrigin(record, failure, ref)
   // A later dead letter of the same partition may be the replayed record that failed again: it is the chain's next.
   const isSuccessor = twin?.address.topic === record.topic && twin.address.partition === record.partition

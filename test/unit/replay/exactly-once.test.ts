@@ -120,7 +120,7 @@ describe('a chunk in a transaction', () => {
     expect(broker.committed[3]).toContain('"offset":"101"')
   })
 
-  test('a bad record is split off until it is alone; the good ones and its failed entry go in the same transaction', async () => {
+  test('[CR-09] a bad record is split off until it is alone; the good ones and its failed entry go in the same transaction', async () => {
     const broker = new FakeBroker()
     broker.bad.add('v-3')
     const outcomes = await broker.writer().write(chunkOf(batch(1, 2, 3, 4)))
