@@ -1,6 +1,7 @@
 import {access, rm} from 'node:fs/promises'
 import {Args} from '@oclif/core'
 import {connectionFlags, documentFlags} from '../lib/cli/flags.ts'
+import {DELIVERY_TIMEOUT_MS} from '../lib/cli/ledger-command.ts'
 import {type OpenLedger, ReplayCommand} from '../lib/cli/replay-command.ts'
 import {ledgerFlags, resumeFlags, runLimitFlags, targetFlags} from '../lib/cli/replay-flags.ts'
 import {archivesOf, assertAllowedTargets} from '../lib/cli/replay-target.ts'
@@ -11,7 +12,10 @@ import type {ArchiveSource} from '../lib/select/source.ts'
 import {asList} from '../lib/cli/config/settings.ts'
 import {BugError, RefusedError, UsageError} from '../lib/errors.ts'
 import {plural} from '../lib/render/numbers.ts'
+import {TRANSACTION_TIMEOUT_MS} from '../lib/replay/delivery.ts'
 import {findRun, type FoundRun, type LedgerPlace} from '../lib/replay/find-runs.ts'
+import {transactionalIdOf} from '../lib/replay/ledger/names.ts'
+import type {Blocker} from '../lib/replay/ledger/wait-stable.ts'
 import {type ReplayResult, unexecuted} from '../lib/replay/result.ts'
 import {isRunId} from '../lib/replay/run-id.ts'
 
@@ -105,8 +109,23 @@ Exit codes: as replay; 6 when the ledger does not know the run, or the run was t
     return asStdin(opened)
   }
 
+  /** What the old process left open would hold the ledger back until it times out; whoever resumes the run ends it anyway. */
+  async #fence({cluster}: Extract<LedgerPlace, {kind: 'topic'}>, run: string): Promise<void> {
+    const options = {
+      transactionalId: transactionalIdOf(run),
+      compression: 'none',
+      deliveryTimeoutMs: DELIVERY_TIMEOUT_MS,
+      transactionTimeoutMs: TRANSACTION_TIMEOUT_MS,
+    } as const
+    await using _ = await cluster.writer.openTransactional(options, {signal: this.signal})
+  }
+
   async #find(place: LedgerPlace, run: string): Promise<FoundRun> {
-    const found = await findRun(place, run, this.clock, {...this.ledgerReads, signal: this.signal})
+    const onWait = async (blocker: Blocker): Promise<void> => {
+      if (place.kind === 'topic' && blocker.transactionalId === transactionalIdOf(run)) await this.#fence(place, run)
+      else this.ledgerReads.onWait(blocker)
+    }
+    const found = await findRun(place, run, this.clock, {onWait, signal: this.signal})
     const {state, endReason} = found.summary
     if (state !== 'taken-over') return found
     throw new RefusedError(`run ${run} was ${endReason ?? 'taken over'}`, {

@@ -13,8 +13,8 @@ const LAST_POLL_MS = 500
 export interface StableWait {
   /** Ms; without it: the open transaction's own timeout plus 20 s. */
   readonly waitMs?: number | undefined
-  /** Told once when the wait begins. */
-  readonly onWait?: ((blocker: Blocker) => void) | undefined
+  /** Told of each one that is waited for, once; the wait goes on when the promise resolves. */
+  readonly onWait?: ((blocker: Blocker) => Promise<void> | void) | undefined
 }
 
 /** Who holds a ledger partition back. */
@@ -44,22 +44,29 @@ export async function waitForStable(
   wait: StableWait,
   {signal}: {readonly signal?: AbortSignal | undefined},
 ): Promise<void> {
-  const started = deps.clock.monotonic()
+  let since = deps.clock.monotonic()
   let pause = FIRST_POLL_MS
-  let deadline: number | null = null
+  let known: Blocker | null = null
   for (;;) {
     const behind = await firstBehind(deps, topic, ends, signal)
     if (behind === null) return
-    if (deadline === null) {
-      const blocker = await findBlocker(deps, topic, behind, wait.waitMs, signal)
-      deadline = started + blocker.waitMs
-      wait.onWait?.(blocker)
+    const blocker = await findBlocker(deps, topic, behind, wait.waitMs, signal)
+    if (known === null || isAnother(blocker, known)) {
+      // One ended, and behind it stood another. Below fixed ends they are finitely many; a given limit is for all of them.
+      if (known !== null && wait.waitMs === undefined) since = deps.clock.monotonic()
+      known = blocker
+      await wait.onWait?.(blocker)
     }
-    const left = deadline - deps.clock.monotonic()
-    if (left <= 0) throw busy(await findBlocker(deps, topic, behind, wait.waitMs, signal))
+    const left = since + known.waitMs - deps.clock.monotonic()
+    if (left <= 0) throw busy(blocker)
     await deps.clock.sleep(Math.min(pause, left), {signal})
     pause = Math.min(pause * 2, LAST_POLL_MS)
   }
+}
+
+/** Nobody is told of an end that falls between two questions: who is not named is the one that was known. */
+function isAnother(blocker: Blocker, known: Blocker): boolean {
+  return blocker.producerId !== null && blocker.producerId !== known.producerId
 }
 
 /** A partition whose last stable offset is too low; null = none. */

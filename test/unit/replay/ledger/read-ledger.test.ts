@@ -82,7 +82,7 @@ describe('reading a ledger', () => {
       if (request === 'offsets' && ++polls === 6) await foreign.commit()
     }
     const waits: Blocker[] = []
-    const {index} = await readLedger(deps, LEDGER, ['orders-dlq'], {onWait: blocker => waits.push(blocker)})
+    const {index} = await readLedger(deps, LEDGER, ['orders-dlq'], {onWait: blocker => void waits.push(blocker)})
     expect(index.handled(recordOf(1n), REF)).not.toBeNull()
     expect(waits).toEqual([
       {
@@ -95,6 +95,27 @@ describe('reading a ledger', () => {
     ])
     expect(clock.sleeps.length).toBeGreaterThan(0)
     expect(clock.sleeps.every(ms => ms <= 500)).toBe(true)
+  })
+
+  test('tells each one that stands in the way, waits for what is done about it, and gives each its own time', async () => {
+    const names = ['first', 'second']
+    const sessions = await Promise.all(names.map(async name => open(name)))
+    for (const session of sessions) {
+      session.begin()
+      await session.produce(toRounds(LEDGER, [entryRecord(entryOf(50n))], 0n)[0] ?? [])
+    }
+    await write(1n)
+    const waits: (string | null)[] = []
+    const from = clock.now()
+    const onWait = async ({transactionalId}: Blocker): Promise<void> => {
+      waits.push(transactionalId)
+      await clock.sleep(34_000)
+      await sessions[names.indexOf(transactionalId ?? '')]?.abort()
+    }
+    const {index} = await readLedger(deps, LEDGER, ['orders-dlq'], {onWait})
+    expect(index.handled(recordOf(1n), REF)).not.toBeNull()
+    expect(waits).toEqual(names)
+    expect(clock.now() - from).toBeGreaterThanOrEqual(68_000)
   })
 
   test('gives up when the transaction outlives its timeout by 20 s, and names who holds it', async () => {
