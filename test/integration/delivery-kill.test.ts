@@ -47,5 +47,7 @@ describe.each(CASES)('$name', ({name, options}) => {
     await expectEachOnce(world, await consoleConsume(libs, {bootstrapServers, topic: world.origin, count: RECORDS}))
     expect(within.length).toBeGreaterThanOrEqual(15)
     expect(open.length).toBeGreaterThanOrEqual(5)
+    // What its own predecessor left open is ended, not waited for.
+    expect(killed.waits).toEqual([])
   }, 600_000)
 })
