@@ -1,12 +1,13 @@
+import {setImmediate} from 'node:timers/promises'
 import type {DeadLetter} from '../dead-letter/model.ts'
 import type {MatchedRecord, RecordScan} from '../dead-letter/scan-records.ts'
-import {KafkaError, RecordError, UnreachableError, isKdlqError} from '../errors.ts'
+import {KafkaError, RecordError, isKdlqError} from '../errors.ts'
 import type {KdlqError} from '../errors.ts'
 import type {RecordCursor} from '../kafka/records/types.ts'
 import {parseCheckDecisions} from './check-names.ts'
 import {CheckTally} from './check-tally.ts'
 import {Chunk} from './chunk.ts'
-import type {ChunkEntry, ChunkLimits, RecordOutcome} from './chunk.ts'
+import type {ChunkEntry, ChunkLimits} from './chunk.ts'
 import {withoutLedger} from './delivery.ts'
 import type {Delivery} from './delivery.ts'
 import {EarlierProcesses} from './earlier-processes.ts'
@@ -25,6 +26,7 @@ import {orAbort} from './race.ts'
 import {singleBatchBytes} from './record-size.ts'
 import type {ReplayOutcome, StopReason} from './result.ts'
 import type {RunDeps, RunInput} from './run-input.ts'
+import {isOutOfReach, reasonOf, Stop} from './run-stop.ts'
 import {RunState} from './run-state.ts'
 import {resolveDestination, targetTopic} from './target.ts'
 import type {TargetFacts} from './target.ts'
@@ -41,6 +43,8 @@ const CHUNK_LIMITS: ChunkLimits = {maxRecords: 20_000, maxBytes: 16 * 1024 * 102
 /** Batches are at most this large before compression, or as large as their one record. */
 const BATCH_BYTES = 1024 * 1024 - 4096
 
+/** Records that are prepared in a few milliseconds. */
+const RECORDS_A_BREATH = 100
 const NO_CHECKSUM = Buffer.alloc(32)
 
 /** A chunk that was handed to the writer. */
@@ -49,15 +53,6 @@ interface Flight {
   readonly done: Promise<void>
   /** Its outcomes are counted. */
   counted: boolean
-}
-
-/** Ends a run from the inside. */
-class Stop extends KafkaError {
-  readonly reason: StopReason
-  constructor(reason: StopReason, cause: unknown = null) {
-    super(`the run was stopped: ${reason}`, {code: 'E_STOPPED', cause})
-    this.reason = reason
-  }
 }
 
 /**
@@ -104,6 +99,8 @@ class Run {
   readonly #delivery: Delivery | null
   readonly #earlier: EarlierProcesses
   #chunk = new Chunk()
+  /** Records that were prepared without a pause. */
+  #unbroken = 0
   #inFlight: Flight | null = null
   /** Aborted when the deadline for settling is over. */
   readonly #giveUp = new AbortController()
@@ -215,6 +212,7 @@ class Run {
 
   /** One dead letter: out, or into the chunk. Waits only while the chunk is empty. */
   async #take(letter: DeadLetter, cursor: RecordCursor | null, delivery: Delivery, signal: AbortSignal): Promise<void> {
+    await this.#breathe()
     const {record, failure} = letter
     const {plan} = this.#input
     const verdict = judgeByLedger(delivery.view, letter, plan.handled)
@@ -265,6 +263,13 @@ class Run {
     await this.#tokens(outgoing, writer, signal)
     const timestamp = outgoing.timestamp ?? BigInt(this.#deps.clock.now())
     this.#chunk.add(destination, entry, cursor, outgoing, timestamp)
+  }
+
+  /** Let answers in: while the next chunk is filled, the transaction of this one must not stay open for it. */
+  async #breathe(): Promise<void> {
+    if (this.#inFlight === null || ++this.#unbroken < RECORDS_A_BREATH) return
+    this.#unbroken = 0
+    await setImmediate()
   }
 
   /** Tokens for one record. When there are none the chunk goes out first: nothing waits inside a chunk. */
@@ -389,17 +394,4 @@ class Run {
       durationMs: Math.round(durationMs),
     }
   }
-}
-
-/** Nothing came back: neither an acknowledgement nor a refusal. */
-function isOutOfReach(outcome: RecordOutcome): boolean {
-  if (outcome.state === 'replayed') return false
-  return (
-    outcome.state === 'unknown' || outcome.error.code === 'E_NOT_WRITTEN' || outcome.error instanceof UnreachableError
-  )
-}
-
-function reasonOf(error: unknown, outer: AbortSignal): StopReason {
-  if (error instanceof Stop) return error.reason
-  return outer.aborted ? 'signal' : 'error'
 }

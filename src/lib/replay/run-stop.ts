@@ -1,0 +1,26 @@
+import {KafkaError, UnreachableError} from '../errors.ts'
+import type {RecordOutcome} from './chunk.ts'
+import type {StopReason} from './result.ts'
+
+/** Ends a run from the inside. */
+export class Stop extends KafkaError {
+  readonly reason: StopReason
+  constructor(reason: StopReason, cause: unknown = null) {
+    super(`the run was stopped: ${reason}`, {code: 'E_STOPPED', cause})
+    this.reason = reason
+  }
+}
+
+/** Nothing came back: neither an acknowledgement nor a refusal. */
+export function isOutOfReach(outcome: RecordOutcome): boolean {
+  if (outcome.state === 'replayed') return false
+  return (
+    outcome.state === 'unknown' || outcome.error.code === 'E_NOT_WRITTEN' || outcome.error instanceof UnreachableError
+  )
+}
+
+/** Why a run ended, by what ended it. @param outer told it to stop */
+export function reasonOf(error: unknown, outer: AbortSignal): StopReason {
+  if (error instanceof Stop) return error.reason
+  return outer.aborted ? 'signal' : 'error'
+}
