@@ -8,9 +8,9 @@ import type {TransactionSession} from '../../src/lib/kafka/ports.ts'
 import {RecordBatchBuilder} from '../../src/lib/kafka/records/batch-builder.ts'
 import {ledgerPartition} from '../../src/lib/replay/ledger/layout.ts'
 import {killRepeatedly, planKills, tell, tellKills, testRandom} from '../support/delivery-kills.ts'
-import type {KilledRun, KillPlan} from '../support/delivery-kills.ts'
+import type {KilledRun} from '../support/delivery-kills.ts'
 import {freshMachine, runKdlq, startKdlq, runIdIn} from '../support/delivery-process.ts'
-import type {KdlqProcess} from '../support/delivery-process.ts'
+import type {Ended, KdlqProcess} from '../support/delivery-process.ts'
 import {
   CommittedRecords,
   committedValues,
@@ -106,33 +106,77 @@ describe('killed and resumed', () => {
     expect(killed.kills).toHaveLength(4)
   })
 
-  test('with at-least-once nothing is lost, and what is there twice was listed as unknown', async () => {
-    const name = 'at-least-once'
-    const world = await deliveryWorld(cluster, bootstrapServers, RECORDS)
-    const later = (plan: KillPlan): KillPlan => (plan.when === 'open' ? {...plan, when: 'later'} : plan)
-    const killed = await killRepeatedly(world, {
-      kills: planKills(5, RECORDS, testRandom(name)).map(later),
-      replay: ['replay', world.dlq, '--delivery', 'at-least-once', ...RATE, ...world.ledgerFlags],
-    })
-    tellKills(name, killed)
-    const {result} = JSON.parse(killed.last.stdout) as {
+  /** The last word of the ledger about each dead letter. */
+  async function lastStates(world: DeliveryWorld): Promise<ReadonlyMap<string, string>> {
+    return new Map((await rawEntries(world)).map(({source, state}) => [source, state]))
+  }
+
+  /** Dead letters without a copy in the target, and those with several. */
+  async function copies(world: DeliveryWorld): Promise<{readonly lost: string[]; readonly twice: string[]}> {
+    const letters = [...(await committedValues(world, world.dlq, 3))]
+    const values = (await committedValues(world, world.origin, TARGET_PARTITIONS)).values()
+    const counts = new Map([...Map.groupBy(values, value => value)].map(([value, group]) => [value, group.length]))
+    const those = (wanted: (count: number) => boolean): string[] =>
+      letters.filter(([, value]) => wanted(counts.get(value) ?? 0)).map(([address]) => address)
+    return {lost: those(count => count === 0), twice: those(count => count > 1)}
+  }
+
+  function unknownIn({stdout}: Ended): ReadonlySet<string> {
+    const {result} = JSON.parse(stdout) as {
       result: {counts: Record<string, number>; failures: {address: string; state: string}[]}
     }
-    const unknown = new Set(result.failures.filter(({state}) => state === 'unknown').map(({address}) => address))
-    expect(unknown.size).toBe(result.counts['unknown'])
-    expect(killed.last.code).toBe(unknown.size === 0 ? 0 : 3)
-    const letters = await committedValues(world, world.dlq, 3)
-    const copies = Map.groupBy((await committedValues(world, world.origin, TARGET_PARTITIONS)).values(), value => value)
-    const lost = [...letters].filter(([address, value]) => !copies.has(value) && !unknown.has(address))
-    const twice = [...letters].filter(([, value]) => (copies.get(value)?.length ?? 0) > 1)
-    tell(`${name}: ${unknown.size} unknown, ${lost.length} lost, ${twice.length} twice`)
-    expect(lost).toEqual([])
-    expect(twice.filter(([address]) => !unknown.has(address))).toEqual([])
-    // The last word of the ledger about each dead letter.
-    const states = new Map((await rawEntries(world)).map(({source, state}) => [source, state]))
-    expect([...letters.keys()].filter(address => states.get(address) !== 'replayed' && !unknown.has(address))).toEqual(
-      [],
-    )
+    const unknown = result.failures.filter(({state}) => state === 'unknown').map(({address}) => address)
+    expect(unknown.length).toBe(result.counts['unknown'])
+    return new Set(unknown)
+  }
+
+  test('with at-least-once what was being sent is looked for in the target: nothing is lost or there twice', async () => {
+    const name = 'at-least-once'
+    const world = await deliveryWorld(cluster, bootstrapServers, RECORDS)
+    const sending: number[] = []
+    const killed = await killRepeatedly(world, {
+      kills: planKills(5, RECORDS, testRandom(name)).map((plan, index) =>
+        index % 2 === 0 ? {...plan, when: 'open'} : plan,
+      ),
+      transactional: false,
+      replay: ['replay', world.dlq, '--delivery', 'at-least-once', ...RATE, ...world.ledgerFlags],
+      async between() {
+        sending.push([...(await lastStates(world)).values()].filter(state => state === 'sending').length)
+      },
+    })
+    tellKills(name, killed)
+    tell(`${name}: being sent at the kills: ${sending.join(', ')}`)
+    expect(Math.max(...sending)).toBeGreaterThan(0)
+    expect(unknownIn(killed.last).size).toBe(0)
+    expect(await copies(world)).toEqual({lost: [], twice: []})
+    await expectDone(world, killed)
+  })
+
+  test('with at-least-once and no provenance, what may be there twice is listed, and sent again only when told', async () => {
+    const name = 'at-least-once without provenance'
+    const world = await deliveryWorld(cluster, bootstrapServers, RECORDS)
+    const plans = planKills(3, RECORDS, testRandom(name)).map(plan => ({...plan, when: 'open'}) as const)
+    const killed = await killRepeatedly(world, {
+      kills: plans,
+      transactional: false,
+      replay: ['replay', world.dlq, '--delivery', 'at-least-once', '--no-provenance', ...RATE, ...world.ledgerFlags],
+    })
+    tellKills(name, killed)
+    const unknown = unknownIn(killed.last)
+    const before = await copies(world)
+    tell(`${name}: ${unknown.size} unknown, of these ${before.lost.length} not in the target`)
+    expect(unknown.size).toBeGreaterThan(0)
+    expect(killed.last.code).toBe(3)
+    expect(before.lost.filter(address => !unknown.has(address))).toEqual([])
+    expect(before.twice).toEqual([])
+    const resend = ['resume', killed.run, '--resend-unknown', '--json', ...world.ledgerFlags]
+    const last = await runKdlq(bootstrapServers, 0, resend)
+    expect(unknownIn(last).size).toBe(0)
+    const after = await copies(world)
+    expect(after.lost).toEqual([])
+    expect(after.twice.filter(address => !unknown.has(address))).toEqual([])
+    expect(after.twice).toHaveLength(unknown.size - before.lost.length)
+    expect([...(await lastStates(world)).values()].filter(state => state !== 'replayed')).toEqual([])
   })
 })
 

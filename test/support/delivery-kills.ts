@@ -39,8 +39,8 @@ export function tellKills(name: string, {kills, aborted, waits}: KilledRun): voi
 }
 
 /**
- * When a process is killed, once so many records are committed: some ms later, when a transaction is seen open, or (for a
- * resumed one) while it is taking the run up.
+ * When a process is killed, once so many records are committed: some ms later, within a chunk (its transaction is seen open,
+ * or without transactions: the target grew just now), or (a resumed one) while it is taking the run up.
  */
 export interface KillPlan {
   readonly committed: number
@@ -72,7 +72,8 @@ export interface KillOptions {
   readonly kills: readonly KillPlan[]
   /** Of the first process, SOURCE included. */
   readonly replay: readonly string[]
-  readonly resume?: readonly string[]
+  /** False: at-least-once. */
+  readonly transactional?: boolean
   readonly machine?: () => Readonly<Record<string, string>>
   /** Between kill `number` (from 1) and the process that goes on. */
   readonly between?: (run: string, number: number) => Promise<void>
@@ -100,12 +101,12 @@ export async function killRepeatedly(world: DeliveryWorld, options: KillOptions)
   const seen = new CommittedRecords(world)
   const kills: Kill[] = []
   const waits: string[] = []
-  const resume = (run: string): string[] => ['resume', run, '--json', ...world.ledgerFlags, ...(options.resume ?? [])]
+  const resume = (run: string): string[] => ['resume', run, '--json', ...world.ledgerFlags]
   let kdlq = startKdlq(bootstrapServers, [...options.replay, '--yes', '--json'], options.machine?.())
   let run = ''
   for (const plan of options.kills) {
     try {
-      await waitForMoment(kdlq, plan, seen)
+      await waitForMoment(kdlq, plan, seen, options.transactional ?? true)
     } finally {
       kdlq.signal('SIGKILL')
     }
@@ -127,7 +128,12 @@ function waitsIn(stderr: string): string[] {
   return stderr.split('\n').filter(line => line.startsWith('waiting up to'))
 }
 
-async function waitForMoment(kdlq: KdlqProcess, plan: KillPlan, seen: CommittedRecords): Promise<void> {
+async function waitForMoment(
+  kdlq: KdlqProcess,
+  plan: KillPlan,
+  seen: CommittedRecords,
+  transactional: boolean,
+): Promise<void> {
   if (plan.when === 'taking-up') {
     await poll(kdlq, async () => kdlq.stderr.includes('goes on'))
     await sleep(plan.ms)
@@ -136,8 +142,9 @@ async function waitForMoment(kdlq: KdlqProcess, plan: KillPlan, seen: CommittedR
   const before = await seen.look()
   // A process that is behind its moment already gets as far as its first commit.
   await poll(kdlq, async () => (await seen.look()) >= Math.max(plan.committed, before + 1))
-  if (plan.when === 'open') await poll(kdlq, () => seen.isOpen())
-  else await sleep(plan.ms)
+  const end = await seen.end()
+  if (plan.when === 'later') await sleep(plan.ms)
+  else await poll(kdlq, async () => (transactional ? seen.isOpen() : (await seen.end()) > end))
 }
 
 async function poll(kdlq: KdlqProcess, look: () => Promise<boolean>): Promise<void> {

@@ -108,6 +108,12 @@ export class CommittedRecords {
     return this.count
   }
 
+  /** Sum of the end offsets, open transactions included. */
+  async end(): Promise<bigint> {
+    const ranges = await wholeTopic(this.#cluster, this.#topic, TARGET_PARTITIONS, 'latest')
+    return ranges.reduce((sum, {to}) => sum + (to ?? 0n), 0n)
+  }
+
   /** Records or markers above the last stable offset: a transaction is open. */
   async isOpen(): Promise<boolean> {
     const places = Array.from({length: TARGET_PARTITIONS}, (_, partition) => ({topic: this.#topic, partition}))
