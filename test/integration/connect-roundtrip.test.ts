@@ -122,7 +122,7 @@ interface Replayed {
 }
 
 async function replay(...args: string[]): Promise<Replayed> {
-  const {stdout} = await kdlq(bootstrapServers, 0, 'replay', ...args, '--yes', '--json')
+  const {stdout} = await kdlq(bootstrapServers, 0, 'replay', ...args, '--create-ledger', '--yes', '--json')
   return (JSON.parse(stdout) as {result: Replayed}).result
 }
 

@@ -16,6 +16,8 @@ import {essence, eventually, kdlq, unique} from '../support/sandbox.ts'
 
 const bootstrapServers = inject('bootstrapServers')
 const FOR_EVER = {'retention.ms': '-1'}
+/** What goes out is the same with and without a ledger; delivery.test.ts has those. */
+const PLAIN = ['--delivery', 'at-least-once', '--ledger', 'none'] as const
 let cluster: Cluster
 
 const connect = async (servers: string): Promise<Cluster> =>
@@ -109,7 +111,7 @@ describe('a record that was replayed on a real broker', () => {
 
   test('[BR-53] [BR-21] equals its original in Kafka’s own consumer; with provenance it has one header more', async () => {
     const {origin, dlq} = await world(cluster, hostile)
-    await kdlq(bootstrapServers, 0, 'replay', dlq, '--allow', 'tombstone', '--no-provenance', '--yes')
+    await kdlq(bootstrapServers, 0, 'replay', dlq, ...PLAIN, '--allow', 'tombstone', '--no-provenance', '--yes')
     const libs = await ensureLibs('4.4.0')
     const plain = await consoleConsume(libs, {bootstrapServers, topic: origin, count: 5})
     const wanted = hostile(origin).map((record, index) => ({
@@ -135,7 +137,7 @@ describe('a record that was replayed on a real broker', () => {
       '1700000000003',
     ])
 
-    await kdlq(bootstrapServers, 0, 'replay', dlq, '--allow', 'tombstone', '--yes')
+    await kdlq(bootstrapServers, 0, 'replay', dlq, ...PLAIN, '--allow', 'tombstone', '--yes')
     const all = await consoleConsume(libs, {bootstrapServers, topic: origin, count: 10})
     const marked = all.map(essence).filter(({headers}) => headers.some(([name]) => name === 'kdlq.replay'))
     expect(marked).toHaveLength(5)
@@ -163,6 +165,7 @@ describe('a record that was replayed on a real broker', () => {
       bootstrapServers,
       3,
       'replay',
+      ...PLAIN,
       dlq,
       '--yes',
       '--json',
@@ -190,6 +193,7 @@ test('with --timestamp now --rate 500/s no second of the target holds more than 
     0,
     'replay',
     dlq,
+    ...PLAIN,
     '--timestamp',
     'now',
     '--rate',
@@ -230,7 +234,7 @@ describe('a run that must not write', () => {
     await kdlq(bootstrapServers, 0, 'replay', dlq, '--dry-run', '--skip', 'tombstone')
     await kdlq(bootstrapServers, 6, 'replay', dlq, '--dry-run')
     await kdlq(bootstrapServers, 6, 'replay', dlq, '--yes')
-    const asked = await kdlq(bootstrapServers, 6, 'replay', dlq, '--skip', 'tombstone')
+    const asked = await kdlq(bootstrapServers, 6, 'replay', dlq, ...PLAIN, '--skip', 'tombstone')
     expect(asked.stderr).toContain('--yes')
     await kdlq(bootstrapServers, 2, 'replay', dlq, '--yes', '--allow', 'pointer')
     expect(await endOffsets()).toEqual(before)
@@ -239,7 +243,7 @@ describe('a run that must not write', () => {
   test('a saved plan is executed once it is asked for, exactly as it was saved', async () => {
     const {origin, dlq} = await world(cluster, name => [letter(name, 0), letter(name, 1)])
     const file = join(inject('kafkaDir'), `${dlq}.plan.json`)
-    await kdlq(bootstrapServers, 0, 'replay', dlq, '--dry-run', '--plan-out', file)
+    await kdlq(bootstrapServers, 0, 'replay', dlq, ...PLAIN, '--dry-run', '--plan-out', file)
     const plan = JSON.parse(await readFile(file, 'utf8')) as {counts: unknown; target: {topics: {topicId: string}[]}}
     expect(plan.counts).toMatchObject({selected: 2, toReplay: 2})
     // Written behind the plan: not part of it.
@@ -255,7 +259,7 @@ test('a broker that stops answering: Ctrl-C ends the run within two seconds, wha
   const {dlq, origin} = await world(own, name => Array.from({length: 3000}, (_, index) => letter(name, index)))
   const child = spawn(
     join(process.cwd(), 'node_modules/.bin/node'),
-    ['bin/dev.js', 'replay', dlq, '--yes', '--json', '--rate', '100/s'],
+    ['bin/dev.js', 'replay', dlq, ...PLAIN, '--yes', '--json', '--rate', '100/s'],
     {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {...process.env, KDLQ_BOOTSTRAP_SERVER: kafka.bootstrapServers, NODE_ENV: 'production'},
