@@ -79,6 +79,7 @@ export class ReadOutcomes {
   #empty(read: PartitionRead, answer: FetchResponsePartitionData, {first, maxWaitMs}: Asked): void {
     const {to} = read.range
     const now = this.#deps.clock.monotonic()
+    read.idle = true
     if (maxWaitMs === 0) read.notBefore = now + EMPTY_WAIT_MS
     if (to === null) return
     const end = this.#request.isolationLevel === 'read_committed' ? answer.lastStableOffset : answer.highWatermark
