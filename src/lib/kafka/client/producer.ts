@@ -60,7 +60,8 @@ export class IdempotentProducer implements ProducerSession {
     const before = [...partitions].map(async partition => this.#turns.get(partition))
     for (const partition of partitions) this.#turns.set(partition, turn.promise)
     const deadline = this.#deps.clock.monotonic() + this.#options.deliveryTimeoutMs
-    using stop = new EitherSignal(signal, this.#closing.signal)
+    // No `using`: the parser of the boundary check does not know it.
+    const stop = new EitherSignal(signal, this.#closing.signal)
     try {
       await abortable(Promise.all(before), stop.signal)
       await this.#deliver(deliveries, {deadline, signal: stop.signal})
@@ -68,6 +69,7 @@ export class IdempotentProducer implements ProducerSession {
       if (!stop.signal.aborted) throw error
       for (const delivery of deliveries) delivery.end(notWritten(delivery, 'the run was stopped before'))
     } finally {
+      stop.release()
       turn.resolve()
       for (const partition of partitions) {
         if (this.#turns.get(partition) === turn.promise) this.#turns.delete(partition)
