@@ -8,23 +8,20 @@ import {compileFilters} from '../select/compile.ts'
 import type {FrozenSelection} from '../select/selection.ts'
 import {parseCheckDecisions} from './check-names.ts'
 import type {CheckDecisions} from './check-names.ts'
-import {CheckTally} from './check-tally.ts'
 import type {Fate} from './check-tally.ts'
-import type {CheckSubject} from './checks.ts'
 import type {HeaderPolicy} from './header-policy.ts'
+import {Judge, readTopics} from './judge.ts'
 import {OffsetSet} from './offset-set.ts'
 import type {PartitionOffsets} from './offset-set.ts'
 import {OriginTable, payloadChecksum} from './origins.ts'
-import {OutgoingFactory} from './outgoing.ts'
 import type {Outgoing} from './outgoing.ts'
 import {PLAN_VERSION} from './plan.ts'
 import type {PlanRange, ReplayPlan} from './plan.ts'
 import {rangeKey, toPlanRange} from './plan-selection.ts'
 import {PlanTotals} from './plan-totals.ts'
-import {singleBatchBytes} from './record-size.ts'
 import {selectTail} from './tail.ts'
-import {resolveDestination, targetTopic} from './target.ts'
-import type {Destination, TargetFacts, TargetRule} from './target.ts'
+import {targetTopic} from './target.ts'
+import type {TargetFacts, TargetRule} from './target.ts'
 import {TargetTopics} from './target-topics.ts'
 
 /** What a replay is planned with. Source and target may be the same cluster. */
@@ -79,13 +76,11 @@ class Planner {
   readonly #deps: PlanDeps
   readonly #input: PlanInput
   readonly #decisions: CheckDecisions
-  readonly #tally: CheckTally
+  readonly #judge: Judge
   readonly #topics: TargetTopics
-  readonly #factory: OutgoingFactory
   readonly #origins = new OriginTable()
   readonly #exclude: OffsetSet
   readonly #totals = new PlanTotals()
-  readonly #readTopics: ReadonlySet<string>
   readonly #nowMs: bigint
   readonly #blind = new Set<string>()
 
@@ -93,12 +88,16 @@ class Planner {
     this.#deps = deps
     this.#input = input
     this.#decisions = parseCheckDecisions(input.allow, input.skip)
-    this.#tally = new CheckTally(this.#decisions)
     this.#topics = new TargetTopics(deps.target)
-    this.#factory = new OutgoingFactory({headers: input.headers, timestamp: input.timestamp, run: RUN_PLACEHOLDER})
     this.#exclude = OffsetSet.from(input.exclude ?? [])
-    this.#readTopics = readTopics(deps, input.selection.ranges)
     this.#nowMs = BigInt(deps.clock.now())
+    this.#judge = new Judge({
+      ...input,
+      decisions: this.#decisions,
+      run: RUN_PLACEHOLDER,
+      nowMs: this.#nowMs,
+      readTopics: readTopics(deps, input.selection.ranges),
+    })
   }
 
   async plan(options: {readonly signal?: AbortSignal | undefined}): Promise<PlannedReplay> {
@@ -137,14 +136,12 @@ class Planner {
       return
     }
     const facts = await this.#facts(targetTopic(this.#input.target, failure), options)
-    const destination = resolveDestination(this.#input.target, record, failure, facts)
-    const outgoing = this.#factory.prepare(record, failure)
-    const subject = this.#subject(letter, destination, facts, outgoing)
-    const fate = this.#tally.judge(subject, letter.address)
-    if (fate !== 'send' || destination.kind !== 'known') {
-      this.#totals.add(fate === 'send' ? 'refuse' : fate)
+    const judgement = this.#judge.judge(letter, facts)
+    if (judgement.fate !== 'send') {
+      this.#totals.add(judgement.fate)
       return
     }
+    const {destination, outgoing} = judgement
     const repeated = this.#repeated(letter, destination, outgoing)
     this.#totals.add(repeated, destination, outgoing.bytes)
     if (repeated === 'send') this.#totals.sample(letter, destination, outgoing)
@@ -159,30 +156,9 @@ class Planner {
     const facts = this.#topics.peek(topic) ?? (await this.#topics.load(topic, options))
     if (!this.#blind.has(topic)) {
       this.#blind.add(topic)
-      this.#tally.facts(facts)
+      this.#judge.tally.facts(facts)
     }
     return facts
-  }
-
-  #subject(
-    {record, failure}: DeadLetter,
-    destination: Destination,
-    facts: TargetFacts | null,
-    outgoing: Outgoing,
-  ): CheckSubject {
-    return {
-      record,
-      failure,
-      destination,
-      facts: destination.kind === 'known' ? facts : null,
-      readTopics: this.#readTopics,
-      timestamp: outgoing.timestamp ?? this.#nowMs,
-      timestampKept: outgoing.timestamp !== null,
-      timestampLost: outgoing.timestampLost,
-      outgoingBytes: outgoing.bytes,
-      deadLetterBytes: singleBatchBytes(record),
-      nowMs: this.#nowMs,
-    }
   }
 
   /** Look for other copies of the same original; takes an older one out of the totals when this one replaces it. */
@@ -204,13 +180,18 @@ class Planner {
     })
     if (verdict.kind === 'first') return 'send'
     if (verdict.kind === 'full') {
-      this.#tally.unknown('duplicate-origin', `only the first ${this.#origins.limit} origins were compared`)
+      this.#judge.tally.unknown('duplicate-origin', `only the first ${this.#origins.limit} origins were compared`)
       return 'send'
     }
     const allowed = this.#decisions.allow.has('duplicate-origin')
     const refuses = verdict.differs && !allowed && !this.#decisions.skip.has('duplicate-origin')
     const what = verdict.differs ? 'again, with another key or value' : 'again'
-    this.#tally.note('duplicate-origin', letter.address, `origin ${topic}:${partition}:${offset} ${what}`, refuses)
+    this.#judge.tally.note(
+      'duplicate-origin',
+      letter.address,
+      `origin ${topic}:${partition}:${offset} ${what}`,
+      refuses,
+    )
     if (refuses) return 'refuse'
     if (allowed) return 'send'
     const {source, targetPartition, targetBytes} = verdict.older
@@ -246,19 +227,10 @@ class Planner {
       compression: input.compression,
       allow: input.allow,
       skip: input.skip,
-      checks: this.#tally.results(),
+      checks: this.#judge.tally.results(),
       ...this.#totals.toPlan(),
     }
   }
-}
-
-/** Topics that a replay into the same cluster must not write to. */
-export function readTopics(
-  {source, target}: {readonly source: Cluster; readonly target: Cluster},
-  ranges: readonly {readonly topic: string}[],
-): ReadonlySet<string> {
-  const same = source === target || source.description.clusterId === target.description.clusterId
-  return new Set(same ? ranges.map(({topic}) => topic) : [])
 }
 
 /** End the ranges where the limit was reached, so that the plan means exactly these records. */

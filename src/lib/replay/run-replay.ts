@@ -1,33 +1,26 @@
 import type {Clock} from '../clock.ts'
 import {scanRecords} from '../dead-letter/scan-records.ts'
 import type {MatchedRecord, RecordScan} from '../dead-letter/scan-records.ts'
-import {KafkaError, RecordError, UnreachableError, isKdlqError} from '../errors.ts'
-import type {KdlqError} from '../errors.ts'
+import {KafkaError, RecordError, UnreachableError} from '../errors.ts'
 import type {Cluster, ProducerOptions} from '../kafka/ports.ts'
 import {compileFilters} from '../select/compile.ts'
 import {parseCheckDecisions} from './check-names.ts'
-import {CheckTally} from './check-tally.ts'
 import {Chunk} from './chunk.ts'
 import type {ChunkEntry, ChunkLimits, RecordOutcome} from './chunk.ts'
+import {InFlight} from './in-flight.ts'
+import {Judge, readTopics} from './judge.ts'
 import {OffsetSet} from './offset-set.ts'
-import {OutgoingFactory} from './outgoing.ts'
 import type {Outgoing} from './outgoing.ts'
 import type {ReplayPlan} from './plan.ts'
 import {toFrozenSelection} from './plan-selection.ts'
-import {readTopics} from './plan-replay.ts'
-import {orAbort} from './race.ts'
-import {singleBatchBytes} from './record-size.ts'
 import type {ReplayOutcome, StopReason} from './result.ts'
 import {RunState} from './run-state.ts'
-import {resolveDestination, targetTopic} from './target.ts'
+import {targetTopic} from './target.ts'
 import type {TargetFacts} from './target.ts'
 import {Throttle} from './throttle.ts'
 import {verifyPlan} from './verify-plan.ts'
 import {createIdempotentWriter} from './write-chunk.ts'
 import type {ChunkWriter} from './write-chunk.ts'
-
-/** How long the chunk in flight may take to settle after an abort, ms; the rest of two seconds is for closing. */
-export const SETTLE_MS = 1500
 
 /** Chunks when no rate bounds them; also the memory that a run needs at most, about three times. */
 const CHUNK_LIMITS: ChunkLimits = {maxRecords: 20_000, maxBytes: 16 * 1024 * 1024}
@@ -65,14 +58,6 @@ export interface RunInput {
   readonly readRate?: number | undefined
 }
 
-/** A chunk that was handed to the writer. */
-interface Flight {
-  readonly chunk: Chunk
-  readonly done: Promise<void>
-  /** Its outcomes are counted. */
-  counted: boolean
-}
-
 /** Ends a run from the inside. */
 class Stop extends KafkaError {
   readonly reason: StopReason
@@ -104,16 +89,12 @@ class Run {
   readonly #state = new RunState()
   readonly #throttle: Throttle
   readonly #limits: ChunkLimits
-  readonly #factory: OutgoingFactory
+  readonly #judge: Judge
   readonly #facts: ReadonlyMap<string, TargetFacts>
-  readonly #tally: CheckTally
   readonly #include: OffsetSet | null
   readonly #exclude: OffsetSet
-  readonly #readTopics: ReadonlySet<string>
   #chunk = new Chunk()
-  #inFlight: Flight | null = null
-  /** Aborted when the deadline for settling is over. */
-  readonly #giveUp = new AbortController()
+  readonly #inFlight = new InFlight()
   #settled = true
 
   constructor(deps: RunDeps, input: RunInput) {
@@ -124,12 +105,16 @@ class Run {
     const burst = this.#throttle.burstRecords
     this.#limits =
       burst === null ? CHUNK_LIMITS : {...CHUNK_LIMITS, maxRecords: Math.min(burst, CHUNK_LIMITS.maxRecords)}
-    this.#factory = new OutgoingFactory({headers: plan.headers, timestamp: plan.timestamp, run: input.run})
+    this.#judge = new Judge({
+      ...plan,
+      decisions: parseCheckDecisions(plan.allow, plan.skip),
+      run: input.run,
+      nowMs: BigInt(plan.createdAt),
+      readTopics: readTopics(deps, plan.source.ranges),
+    })
     this.#facts = new Map(plan.target.topics.map(facts => [facts.topic, facts]))
-    this.#tally = new CheckTally(parseCheckDecisions(plan.allow, plan.skip))
     this.#include = plan.source.include === null ? null : OffsetSet.from(plan.source.include)
     this.#exclude = OffsetSet.from(plan.source.exclude)
-    this.#readTopics = readTopics(deps, plan.source.ranges)
   }
 
   async execute(outer: AbortSignal): Promise<ReplayOutcome> {
@@ -172,9 +157,9 @@ class Run {
         }
       }
       await this.#flush(writer, signal)
-      await this.#settle(signal)
+      await this.#inFlight.settle(signal)
     } finally {
-      await this.#settleOnTheWayOut()
+      await this.#settleLast()
       await this.#close(writer)
     }
   }
@@ -201,39 +186,16 @@ class Run {
     }
     const topic = targetTopic(plan.target, failure)
     const facts = topic === null ? null : (this.#facts.get(topic) ?? null)
-    const destination = resolveDestination(plan.target, record, failure, facts)
-    const outgoing = this.#factory.prepare(record, failure)
-    const entry: ChunkEntry = {
-      topic: record.topic,
-      partition: record.partition,
-      offset: record.offset,
-      attempt: outgoing.attempt,
-    }
-    const nowMs = BigInt(plan.createdAt)
-    const fate = this.#tally.judge(
-      {
-        record,
-        failure,
-        destination,
-        facts: destination.kind === 'known' ? facts : null,
-        readTopics: this.#readTopics,
-        timestamp: outgoing.timestamp ?? nowMs,
-        timestampKept: outgoing.timestamp !== null,
-        timestampLost: outgoing.timestampLost,
-        outgoingBytes: outgoing.bytes,
-        deadLetterBytes: singleBatchBytes(record),
-        nowMs,
-      },
-      letter.address,
-    )
-    if (fate === 'skip') {
-      this.#state.skip()
+    const judgement = this.#judge.judge(letter, facts)
+    const {outgoing} = judgement
+    const {topic: from, partition, offset} = record
+    const entry: ChunkEntry = {topic: from, partition, offset, attempt: outgoing.attempt}
+    if (judgement.fate !== 'send') {
+      if (judgement.fate === 'skip') this.#state.skip()
+      else this.#state.fail(entry, 'failed', new RecordError('refused by a check', {code: 'E_CHECKS_REFUSED'}))
       return
     }
-    if (fate === 'refuse' || destination.kind !== 'known') {
-      this.#state.fail(entry, 'failed', new RecordError('refused by a check', {code: 'E_CHECKS_REFUSED'}))
-      return
-    }
+    const {destination} = judgement
     if (this.#chunk.isFull(this.#limits, destination, this.#batchBytes(facts), outgoing.bytes)) {
       await this.#flush(writer, signal)
     }
@@ -259,23 +221,20 @@ class Run {
   /** Send the chunk; one may be in flight while the next is filled. */
   async #flush(writer: ChunkWriter, signal: AbortSignal): Promise<void> {
     if (this.#chunk.records === 0) return
-    await this.#settle(signal)
+    await this.#inFlight.settle(signal)
     signal.throwIfAborted()
     const chunk = this.#chunk
     this.#chunk = new Chunk()
     this.#state.chunks++
-    const flight: Flight = {chunk, counted: false, done: Promise.resolve().then(() => this.#send(flight, writer))}
-    // Owned by `#settle` and `#settleOnTheWayOut`; an error must not become an unhandled rejection before.
-    flight.done.catch(() => undefined)
-    this.#inFlight = flight
+    this.#inFlight.start(chunk, counted => this.#send(chunk, writer, counted))
   }
 
-  async #send(flight: Flight, writer: ChunkWriter): Promise<void> {
-    const outcomes = await writer.write(flight.chunk, {signal: this.#giveUp.signal})
-    if (this.#giveUp.signal.aborted) return
-    flight.counted = true
+  async #send(chunk: Chunk, writer: ChunkWriter, counted: () => void): Promise<void> {
+    const outcomes = await writer.write(chunk, {signal: this.#inFlight.gaveUp})
+    if (this.#inFlight.gaveUp.aborted) return
+    counted()
     const failedBefore = this.#state.failed
-    const bytesPerRecord = flight.chunk.bytes / Math.max(1, flight.chunk.records)
+    const bytesPerRecord = chunk.bytes / Math.max(1, chunk.records)
     for (const outcome of outcomes) {
       this.#state.outcome(outcome)
       if (outcome.state === 'replayed') this.#state.bytesReplayed += bytesPerRecord
@@ -289,35 +248,12 @@ class Run {
     if (maxFailed !== null && this.#state.failed > Math.max(maxFailed, failedBefore)) throw new Stop('max-failed')
   }
 
-  /** Wait for the chunk in flight, but not behind an abort. @throws its error, or the signal's reason */
-  async #settle(signal: AbortSignal): Promise<void> {
-    const flight = this.#inFlight
-    if (flight === null) return
-    await orAbort(flight.done, signal)
-    this.#inFlight = null
-  }
-
   /** Whatever happened, give the chunk in flight its time; when that is over, its records are `unknown`. */
-  async #settleOnTheWayOut(): Promise<void> {
-    const flight = this.#inFlight
-    this.#inFlight = null
-    if (flight === null || flight.counted) return
-    const timer = new AbortController()
-    const deadline = this.#deps.clock.sleep(SETTLE_MS, {signal: timer.signal}).catch(() => undefined)
-    let error: KdlqError | null = null
-    const settled = flight.done.catch((reason: unknown) => {
-      error = isKdlqError(reason) ? reason : new KafkaError('the chunk could not be written', {cause: reason})
-    })
-    await Promise.race([deadline, settled])
-    timer.abort()
-    await deadline
-    if (flight.counted) return
+  async #settleLast(): Promise<void> {
+    const unsettled = await this.#inFlight.settleLast(this.#deps.clock)
+    if (unsettled === null) return
     this.#settled = false
-    this.#giveUp.abort()
-    const unsettled = error ?? new KafkaError('the target did not answer before the run ended', {code: 'E_UNSETTLED'})
-    for (const batch of flight.chunk.batches()) {
-      for (const entry of batch.entries) this.#state.fail(entry, 'unknown', unsettled)
-    }
+    for (const entry of unsettled.entries) this.#state.fail(entry, 'unknown', unsettled.error)
   }
 
   /** Closing must not outlast the deadline that a silent target already used up. */
