@@ -186,6 +186,11 @@ Exit codes: 0 done; 3 some records failed, are gone or were not reached; 6 refus
     settings: EffectiveSettings,
   ): Promise<PlannedReplay> {
     const policy = toPlanPolicy(flags, asList(settings.stripHeaders))
+    if (selection.ranges.some(({fromTimeMs, toTimeMs}) => fromTimeMs !== null || toTimeMs !== null)) {
+      await this.warnUser(
+        'dead letters of Kafka Connect keep the time of their source record: the bounds are not the time of the failure',
+      )
+    }
     await using progress = this.progress()
     return planReplay(
       {source, target, clock: this.clock, onProgress: done => void progress.update({label: 'planning', done})},
