@@ -19,6 +19,7 @@ beforeAll(async () => {
     'broker.heartbeat.interval.ms': '500',
     'replica.lag.time.max.ms': '3000',
     'controlled.shutdown.enable': 'true',
+    'log.cleaner.backoff.ms': '200',
   }
   kafka = await startKafka({
     version: '4.4.0',
@@ -143,6 +144,49 @@ test('reads through a leader that moves: no record lost, none twice', async () =
   }
   await second().start()
   await healed(topic)
+})
+
+test('a compacted partition is read to its end over the gaps, with the last value of every key', async () => {
+  const topic = unique('faults-compacted')
+  const configs = {'cleanup.policy': 'compact', 'segment.ms': '100', 'min.cleanable.dirty.ratio': '0.001'}
+  await cluster.admin.createTopic({name: topic, partitions: 1, replicationFactor: 1, configs})
+  await using producer = await cluster.writer.open({
+    compression: 'none',
+    transactionalId: null,
+    deliveryTimeoutMs: 30_000,
+  })
+  const write = async (number: number): Promise<void> => {
+    const records = new RecordBatchBuilder()
+    for (const key of ['x', 'y', `once-${number}`]) {
+      records.append({
+        timestamp: BigInt(Date.now()),
+        key: Buffer.from(key),
+        value: Buffer.from(String(number)),
+        headers: [],
+      })
+    }
+    const [result] = await producer.produce([{topic, partition: 0, records}])
+    expect(result?.error).toBeNull()
+  }
+  for (let number = 0; number < 10; number++) await write(number)
+  let number = 10
+  const read = await eventually(
+    'the cleaner has passed',
+    async () => {
+      // Only a new record closes the segment before it, and closed ones are cleaned.
+      await write(number++)
+      const whole = await readAll(cluster, await wholeTopic(cluster, topic, 1))
+      return whole.records.length < 25 ? whole : null
+    },
+    60_000,
+  )
+  expect(read.notices).toEqual([])
+  expect(read.blocks.at(-1)).toMatchObject({done: true, nextOffset: BigInt(number * 3)})
+  const last = new Map(read.records.map(({key, value}) => [key?.toString(), value?.toString()]))
+  const once = Array.from({length: number}, (_, index) => [`once-${index}`, String(index)])
+  expect(Object.fromEntries(last)).toEqual(
+    Object.fromEntries([['x', String(number - 1)], ['y', String(number - 1)], ...once]),
+  )
 })
 
 test('brokers that stop answering: reads stop on demand, writes end in an unknown outcome, and work goes on afterwards', async () => {
