@@ -1,4 +1,5 @@
-import {Args, Flags} from '@oclif/core'
+import * as Args from '@oclif/core/args'
+import * as Flags from '@oclif/core/flags'
 import {outputFormat} from '../lib/cli/base-command.ts'
 import {connectionFlags, documentFlags, writingFlags} from '../lib/cli/flags.ts'
 import {RecordCommand} from '../lib/cli/record-command.ts'

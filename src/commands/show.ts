@@ -1,4 +1,4 @@
-import {Flags} from '@oclif/core'
+import * as Flags from '@oclif/core/flags'
 import {outputFormat} from '../lib/cli/base-command.ts'
 import {connectionFlags, documentFlags, filterFlags, selectionFlags, sourceArgs} from '../lib/cli/flags.ts'
 import {compareWithOrigin} from '../lib/cli/origin.ts'

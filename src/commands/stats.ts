@@ -1,5 +1,5 @@
 import {readFile, writeFile} from 'node:fs/promises'
-import {Flags} from '@oclif/core'
+import * as Flags from '@oclif/core/flags'
 import {outputFormat} from '../lib/cli/base-command.ts'
 import {formatBaseline, parseBaseline} from '../lib/cli/baseline.ts'
 import {connectionFlags, countFlag, filterFlags, outputFlags, selectionFlags, sourceArgs} from '../lib/cli/flags.ts'

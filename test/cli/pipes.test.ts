@@ -14,7 +14,8 @@ beforeAll(async () => {
   large = join(folder, 'large.ndjson')
   const line = (offset: number): string =>
     JSON.stringify({topic: 'orders-dlq', partition: 0, offset: `${offset}`, key: null, value: 'x'.repeat(100)})
-  await writeFile(large, `${Array.from({length: 60_000}, (_, index) => line(index)).join('\n')}\n`)
+  const last = '{"topic":"orders-dlq","partition":0,"offset":"60000","key":null,"value":"v","headers":[["last",""]]}'
+  await writeFile(large, `${[...Array.from({length: 60_000}, (_, index) => line(index)), last].join('\n')}\n`)
 })
 
 afterAll(async () => rm(folder, {recursive: true, force: true}))
@@ -30,7 +31,13 @@ describe('pipes', () => {
 
   test('every record arrives when the reader is slow', async () => {
     const {stdout} = await bash(`$KDLQ inspect ${large} -o jsonl -q | (sleep 0.5; wc -l)`)
-    expect(stdout.trim()).toBe('60000')
+    expect(stdout.trim()).toBe('60001')
+  })
+
+  test('[BR-41] a match at the far end is found; what was read is told', async () => {
+    const {stdout, stderr, code} = await kdlq(['inspect', large, '--header', 'last', '--columns', 'address'])
+    expect({stdout, code}).toEqual({stdout: 'ADDRESS\norders-dlq:0:60000\n', code: 0})
+    expect(stderr).toBe('1 of 60,001 records match\n')
   })
 
   test('jsonl goes through a pipe into kdlq again', async () => {

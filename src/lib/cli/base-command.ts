@@ -1,4 +1,4 @@
-import {Command} from '@oclif/core'
+import {Command} from '@oclif/core/command'
 import type {Interfaces} from '@oclif/core'
 import type {Clock} from '../clock.ts'
 import {RefusedError} from '../errors.ts'

@@ -1,5 +1,5 @@
 import type {Command, Interfaces} from '@oclif/core'
-import {CommandHelp, Help} from '@oclif/core'
+import {CommandHelp, Help} from '@oclif/core/help'
 import {findRuntime, runtimeOf} from './runtime.ts'
 
 /** Commands by what a person wants to do; a command that is missing here stands under MORE. */

@@ -70,7 +70,7 @@ export abstract class RecordCommand<Result> extends BaseCommand<Result> {
     }
     if (source.kind === 'stdin') return openArchive(this.io.stdin, {...options, name: '-'})
     if (source.kind === 'archive') return openArchive(source.path, {...options, name: source.path})
-    const {resolveExample} = await import('../kafka/archive/examples.ts')
+    const {resolveExample} = await import('../kafka/archive/index.ts')
     return openArchive(await resolveExample(this.runtime.packageRoot, source.name), {
       ...options,
       name: `example:${source.name}`,
@@ -157,7 +157,7 @@ export abstract class RecordCommand<Result> extends BaseCommand<Result> {
   /** `example:` alone lists what ships in the package. @returns true when the list was printed */
   protected async printedExamples(request: Request): Promise<boolean> {
     if (!request.archives.some(source => source.kind === 'example' && source.name === '')) return false
-    const {listExamples} = await import('../kafka/archive/examples.ts')
+    const {listExamples} = await import('../kafka/archive/index.ts')
     for (const {name} of await listExamples(this.runtime.packageRoot)) await this.print(`example:${name}\n`)
     return true
   }

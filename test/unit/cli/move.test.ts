@@ -83,7 +83,7 @@ describe('import', () => {
     ])
   })
 
-  test('writes every record as it is, in order', async () => {
+  test('[BR-53] writes every record as it is, in order', async () => {
     await using cluster = await target()
     const records = [
       record(),
