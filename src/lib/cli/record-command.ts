@@ -11,6 +11,7 @@ import {compileFilters} from '../select/compile.ts'
 import type {FrozenSelection} from '../select/selection.ts'
 import {type ArchiveSource, formatSource} from '../select/source.ts'
 import {BaseCommand} from './base-command.ts'
+import type {EffectiveSettings} from './config/settings.ts'
 import {readBaseline} from './baseline.ts'
 import {type ConnectionFlags, connectionConfig, readRateOf} from './connection.ts'
 import {errorCode} from './guards.ts'
@@ -29,6 +30,7 @@ export interface ScanExtras {
 /** Base of commands that read records of topics or archives. */
 export abstract class RecordCommand<Result> extends BaseCommand<Result> {
   #badLines = 0
+  #warnedUnused = false
 
   /** Sources and flags as a request; says which zone was taken for times without one. */
   protected async request(sources: readonly string[], flags: RecordFlags): Promise<Request> {
@@ -95,6 +97,7 @@ export abstract class RecordCommand<Result> extends BaseCommand<Result> {
     {label = 'reading'}: ScanExtras = {},
   ): Promise<DeadLetterScan> {
     const settings = await this.settings(flags.profile)
+    await this.#warnUnused(settings)
     const filters = await compileFilters(frozen.filters)
     const progress = this.progress()
     const scan = scanDeadLetters(cluster, frozen, filters, {
@@ -103,6 +106,16 @@ export abstract class RecordCommand<Result> extends BaseCommand<Result> {
       onProgress: ({records, bytes}) => void progress.update({label, done: records, bytes}),
     })
     return {scanned: () => scan.scanned(), [Symbol.asyncIterator]: () => this.#watched(scan, frozen, progress)}
+  }
+
+  /** A setting that is read and does nothing would be trusted: redaction above all. */
+  async #warnUnused(settings: EffectiveSettings): Promise<void> {
+    if (this.#warnedUnused) return
+    this.#warnedUnused = true
+    const unused = (['redact', 'headerMappings', 'parkingTopic', 'ledger'] as const).filter(
+      key => settings[key] !== undefined,
+    )
+    if (unused.length > 0) await this.warnUser(`not applied by this version: ${unused.join(', ')} of the configuration`)
   }
 
   async *#watched(

@@ -10,8 +10,8 @@ import type {Settings} from './settings.ts'
  * @throws UsageError when the profile exists; ConfigError when the file is no YAML
  */
 export async function writeProfile(path: string, name: string, settings: Settings): Promise<void> {
-  const {parseDocument} = await import('yaml')
-  const document = parseDocument(await readText(path))
+  const {default: yaml} = await import('yaml')
+  const document = yaml.parseDocument(await readText(path))
   if (document.errors.length > 0)
     throw new ConfigError(`${path} is not YAML`, {cause: document.errors[0], context: {file: path}})
   if (document.hasIn(['profiles', name])) {
