@@ -76,7 +76,9 @@ Exit codes: 0 done, also with nothing found; 3 a partition could not be read to 
     const scanned = scan.scanned()
     const result = {...done, scanned}
     if (format === 'json')
-      await this.print(envelope(this.commandName, {result, warnings: this.warnings}, this.io.stdout.isTTY))
+      await this.print(
+        envelope(this.commandName, {result, warnings: this.documentWarnings(scanned)}, this.io.stdout.isTTY),
+      )
     else
       for (const file of done.files)
         await this.print(`${sanitize(file.path)}  ${plural(file.records, 'record')}  ${formatBytes(file.bytes)}\n`)

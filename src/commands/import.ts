@@ -88,7 +88,7 @@ Exit codes: 0 done; 3 stopped after some records; 6 refused or declined, nothing
       result = {plan, ...(await this.write(await records(), target, plan, rule))}
     }
     if (format === 'json')
-      await this.print(envelope(this.commandName, {result, warnings: this.warnings}, this.io.stdout.isTTY))
+      await this.print(envelope(this.commandName, {result, warnings: this.documentWarnings([])}, this.io.stdout.isTTY))
     await this.say(flags['dry-run'] ? 'dry run: nothing was written' : `${plural(result.imported, 'record')} written`)
     await this.checkScan([])
     const [first] = result.targets

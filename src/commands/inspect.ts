@@ -73,7 +73,7 @@ Exit codes: 0 done, also with nothing found; 3 a partition could not be read to 
       limited: flags.limit !== undefined || flags.tail !== undefined,
       follow: flags.follow,
       context: this.renderContext({fit: !flags.wide && !flags.follow}),
-      warnings: () => this.warnings,
+      warnings: () => this.documentWarnings(scan.scanned()),
       onError: error => this.tellInDocument(error),
     })
     await this.printAll(chunks)

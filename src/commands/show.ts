@@ -84,7 +84,13 @@ Exit codes: 0 done; 3 there is no record at an address; 2, 4, 5 wrong use, not a
     )
     const result = {records: shown.map(toJson)}
     if (format === 'json')
-      await this.print(envelope(this.commandName, {result, ...this.failureOf(missing)}, this.io.stdout.isTTY))
+      await this.print(
+        envelope(
+          this.commandName,
+          {result, warnings: this.documentWarnings(scan.scanned()), ...this.failureOf(missing)},
+          this.io.stdout.isTTY,
+        ),
+      )
     else if (format === 'jsonl')
       for (const record of result.records) await this.print(`${jsonText(record, this.io.stdout.isTTY)}\n`)
     else if (flags.raw) await this.printRaw(shown)

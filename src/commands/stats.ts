@@ -88,7 +88,9 @@ Exit codes: 0 done; 3 a partition could not be read to its end; 2, 4, 5 wrong us
     const format = outputFormat(flags)
     const context = this.renderContext({fit: !flags.wide})
     if (format === 'json')
-      await this.print(envelope(this.commandName, {result, warnings: this.warnings}, context.forTerminal))
+      await this.print(
+        envelope(this.commandName, {result, warnings: this.documentWarnings(scanned)}, context.forTerminal),
+      )
     else await this.printAll(renderItems(groups, view, {format, columns, context}))
     if (format === 'table' && report.histogram.length > 0) {
       await this.print('\n')

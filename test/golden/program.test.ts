@@ -50,6 +50,7 @@ const cases: readonly Case[] = [
   pipe('inspect.broken.table', ['inspect', broken]),
   pipe('inspect.broken.json', ['inspect', broken, '--json']),
   pipe('inspect.skipbad.table', ['inspect', broken, '--skip-bad-lines', '--columns', 'address']),
+  pipe('inspect.skipbad.json', ['inspect', broken, '--skip-bad-lines', '--json', '-q']),
   pipe('inspect.nocluster.table', ['inspect', 'orders-dlq']),
   pipe('inspect.badflag.table', ['inspect', dlq, '--stag', 'TASK_PUT']),
   pipe('inspect.badflag.json', ['inspect', dlq, '--stag', 'TASK_PUT', '--json']),

@@ -146,19 +146,29 @@ export abstract class RecordCommand<Result> extends BaseCommand<Result> {
 
   /** Says what a scan could not read, and sets exit code 3 for it. */
   protected async checkScan(scanned: readonly PartitionScan[]): Promise<void> {
+    for (const problem of this.#problems(scanned)) await this.warnUser(problem)
+    if (scanned.some(isScanIncomplete) || this.#badLines > 0) this.setExitCode(EXIT.BAD_ANSWER)
+  }
+
+  /** Warnings for a JSON document whose scan has ended, before `checkScan` says them. */
+  protected documentWarnings(scanned: readonly PartitionScan[]): readonly string[] {
+    return [...this.warnings, ...this.#problems(scanned)]
+  }
+
+  #problems(scanned: readonly PartitionScan[]): readonly string[] {
     const whereErrors = scanned.reduce((sum, scan) => sum + (scan.whereErrors ?? 0), 0)
-    if (whereErrors > 0) {
-      await this.warnUser(
-        `--where could not be evaluated on ${plural(whereErrors, 'record')}, which count as not matched`,
+    const incomplete = scanned
+      .filter(isScanIncomplete)
+      .map(
+        ({topic, partition, reason}) => `${topic}:${partition} was not read to its end: ${reason ?? 'unknown reason'}`,
       )
-    }
-    for (const scan of scanned.filter(isScanIncomplete)) {
-      await this.warnUser(`${scan.topic}:${scan.partition} was not read to its end: ${scan.reason ?? 'unknown reason'}`)
-      this.setExitCode(EXIT.BAD_ANSWER)
-    }
-    if (this.#badLines === 0) return
-    await this.warnUser(`${plural(this.#badLines, 'broken line')} left out`)
-    this.setExitCode(EXIT.BAD_ANSWER)
+    return [
+      ...(whereErrors > 0
+        ? [`--where could not be evaluated on ${plural(whereErrors, 'record')}, which count as not matched`]
+        : []),
+      ...incomplete,
+      ...(this.#badLines > 0 ? [`${plural(this.#badLines, 'broken line')} left out`] : []),
+    ]
   }
 
   /** ` --archive FILE` for a next command on the same archive; empty for a cluster. */
