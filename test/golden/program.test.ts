@@ -21,7 +21,7 @@ const pipe = (name: string, argv: readonly string[], stdin?: string): Case => ({
 const terminal = (name: string, columns: number, argv: readonly string[], env: Readonly<Record<string, string>> = UTF8): Case => ({name, argv, columns, env})
 
 const commands = readdirSync(join(root, 'src/commands'), {recursive: true, encoding: 'utf8'})
-  .filter(file => file.endsWith('.ts') && file !== 'replay.ts')
+  .filter(file => file.endsWith('.ts'))
   .map(file => file.replace(/\.ts$/, '').replaceAll('/', ' '))
   .toSorted()
 
