@@ -1,4 +1,4 @@
-/** Builds dist: the library and its types by tsc, the program as a split bundle, oclif's manifest, docs/cli. */
+/** Builds dist: the library and its types by tsc, the program as a split bundle, oclif's manifest, docs/cli, the README picture. */
 import {readdir, rm} from 'node:fs/promises'
 import {join} from 'node:path'
 import {build} from 'esbuild'
@@ -64,3 +64,4 @@ console.log(`ok   ${'bundle'.padEnd(10)} ${((performance.now() - started) / 1000
 await step('manifest', 'oclif', ['manifest', '.'])
 await rm(join(root, 'docs/cli'), {recursive: true, force: true})
 await step('reference', 'oclif', ['readme', '--multi', '--output-dir', 'docs/cli', '--no-source-links'])
+await step('picture', 'node', ['scripts/picture.ts'])
