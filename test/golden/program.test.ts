@@ -37,6 +37,7 @@ const cases: readonly Case[] = [
   pipe('inspect.filters.table', ['inspect', dlq, '--stage', 'TASK_PUT', '--not-exception', 'SQLException']),
   pipe('inspect.nothing.table', ['inspect', dlq, '--stage', 'KEY_CONVERTER']),
   pipe('inspect.nothing.json', ['inspect', dlq, '--stage', 'KEY_CONVERTER', '--json']),
+  pipe('inspect.limit.table', ['inspect', dlq, '--limit', '2', '--columns', 'address']),
   pipe('inspect.tail.table', ['inspect', dlq, '--tail', '2', '--columns', 'address']),
   pipe('inspect.plain.table', ['inspect', orders]),
   pipe('inspect.since.table', ['inspect', dlq, '--since', '90m', '--columns', 'address,time']),

@@ -2,7 +2,7 @@ import {readFile} from 'node:fs/promises'
 import type {DeadLetter, PartitionScan} from '../dead-letter/model.ts'
 import {freezeSelection} from '../dead-letter/freeze.ts'
 import {type DeadLetterScan, scanDeadLetters} from '../dead-letter/scan.ts'
-import {isScanIncomplete} from '../dead-letter/scan-tally.ts'
+import {isScanIncomplete, LIMIT_REASON} from '../dead-letter/scan-tally.ts'
 import {DIALECTS} from '../dialects/registry.ts'
 import {EXIT, IoError} from '../errors.ts'
 import type {Cluster, CommittedOffset} from '../kafka/ports.ts'
@@ -137,10 +137,13 @@ export abstract class RecordCommand<Result> extends BaseCommand<Result> {
     }
   }
 
-  /** Says how many records matched, and what `checkScan` says. */
+  /** Says how many records matched, whether `--limit` left some unread, and what `checkScan` says. */
   protected async closeScan(scanned: readonly PartitionScan[], matched: number): Promise<void> {
     const records = scanned.reduce((sum, scan) => sum + scan.records, 0)
-    await this.say(`${formatCount(matched)} of ${plural(records, 'record')} match`)
+    const isCutShort = scanned.some(({reason}) => reason === LIMIT_REASON)
+    await this.say(
+      `${formatCount(matched)} of ${plural(records, 'record')} match${isCutShort ? '; stopped at --limit, before the end' : ''}`,
+    )
     await this.checkScan(scanned)
   }
 
