@@ -1,10 +1,11 @@
-import {readFile, writeFile} from 'node:fs/promises'
+import {readFile} from 'node:fs/promises'
 import * as Flags from '@oclif/core/flags'
 import {outputFormat} from '../lib/cli/base-command.ts'
 import {formatBaseline, parseBaseline} from '../lib/cli/baseline.ts'
 import {connectionFlags, countFlag, filterFlags, outputFlags, selectionFlags, sourceArgs} from '../lib/cli/flags.ts'
 import {chooseColumns} from '../lib/cli/list-dead-letters.ts'
 import {RecordCommand} from '../lib/cli/record-command.ts'
+import {replaceFile} from '../lib/cli/replace-file.ts'
 import {unknownWord} from '../lib/cli/usage-errors.ts'
 import {GROUP_KEYS, type GroupKey, isGroupKey} from '../lib/dead-letter/group-keys.ts'
 import type {PartitionScan} from '../lib/dead-letter/model.ts'
@@ -105,7 +106,7 @@ Exit codes: 0 done; 3 a partition could not be read to its end; 2, 4, 5 wrong us
 
   private async saveBaseline(path: string, {scanned}: StatsResult, groups: readonly GroupRow[]): Promise<void> {
     const counts = new Map(groups.map(group => [JSON.stringify(group.by), group.count]))
-    await writeFile(path, formatBaseline(scanned, counts, this.clock.now()))
+    await replaceFile(path, formatBaseline(scanned, counts, this.clock.now()))
     await this.say(`baseline saved to ${path}`)
   }
 
@@ -164,7 +165,7 @@ function goneGroup(id: string): readonly GroupRow[] {
       lastSeen: null,
       example: '',
       bytes: {key: 0, value: 0, headers: 0},
-      sample: {stage: null, exception: null, message: null},
+      sample: {stage: null, exception: null, message: null, cause: null, causeMessage: null},
       change: 'gone',
     },
   ]
