@@ -100,7 +100,8 @@ Exit codes: 0 done; 3 a partition could not be read to its end; 2, 4, 5 wrong us
     await this.sayTotals(result, all.length - groups.length)
     await this.closeScan(scanned, report.total)
     const [first] = groups
-    if (first !== undefined) await this.suggestNext(`kdlq show ${first.example}${this.archiveHint(request)}`)
+    if (first !== undefined && first.count > 0)
+      await this.suggestNext(`kdlq show ${first.example}${this.archiveHint(request)}`)
     return result
   }
 
