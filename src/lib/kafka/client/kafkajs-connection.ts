@@ -164,9 +164,12 @@ export class BrokerConnection {
       new TransportError('timeout', this.address, `${this.address} did not answer ${api.name} within ${timeoutMs} ms`, {
         context: {api: api.name, timeoutMs},
       })
+    // A muted broker reads nothing of this connection: what was sent before it said so has its time from then on.
+    const extendedTo = (): number => this.#quietUntil[lane] + timeoutMs
     try {
-      const answer = await within(this.#exchange(api, encoded, version), {clock, timeoutMs, late, signal})
-      this.#quietUntil[lane] = Math.max(this.#quietUntil[lane], clock.monotonic() + answer.throttleMs)
+      const answer = await within(this.#exchange(api, encoded, version), {clock, timeoutMs, extendedTo, late, signal})
+      const {throttleMs} = answer
+      if (throttleMs > 0) this.#quietUntil[lane] = Math.max(this.#quietUntil[lane], clock.monotonic() + throttleMs)
       return answer
     } catch (error) {
       // An abort only ends the wait; the answer is read and dropped when it comes.
