@@ -1,4 +1,3 @@
-import {readdir, readFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {afterAll, beforeAll, expect, inject, test} from 'vitest'
 import {startKafka} from '../../sandbox/kafka.ts'
@@ -7,7 +6,7 @@ import type {KafkaCluster} from '../../src/lib/kafka/client/index.ts'
 import type {OutgoingBatch, ProduceResult} from '../../src/lib/kafka/ports.ts'
 import {RecordBatchBuilder} from '../../src/lib/kafka/records/batch-builder.ts'
 import {connectPlain, readAll, sorted, wholeTopic} from '../support/kafka-client.ts'
-import {eventually, unique} from '../support/sandbox.ts'
+import {eventually, isStopped, unique} from '../support/sandbox.ts'
 
 const PARTITIONS = 4
 let kafka: Kafka
@@ -48,18 +47,6 @@ async function replicated(name: string): Promise<string> {
   const topic = unique(name)
   await cluster.admin.createTopic({name: topic, partitions: PARTITIONS, replicationFactor: 2, configs: {}})
   return topic
-}
-
-/** On a busy machine a stop takes a while to reach every thread. */
-async function isStopped(pid: number): Promise<boolean> {
-  const threads = await readdir(`/proc/${pid}/task`)
-  const states = await Promise.all(
-    threads.map(async thread => {
-      const stat = await readFile(`/proc/${pid}/task/${thread}/stat`, 'utf8')
-      return stat.slice(stat.lastIndexOf(')') + 2, stat.lastIndexOf(')') + 3)
-    }),
-  )
-  return states.every(state => state === 'T')
 }
 
 function round(topic: string, number: number): OutgoingBatch[] {
