@@ -58,6 +58,60 @@ describe('pipes', () => {
     expect(await bash(`$KDLQ inspect ${fixture} -n 1 2>&-`)).toMatchObject({code: 0})
   })
 
+  test('a full disk behind stdout is exit 1 and one clear line; behind stderr it changes nothing', async () => {
+    const out = await bash(`$KDLQ inspect ${fixture} -o jsonl -q > /dev/full`)
+    expect(out).toMatchObject({code: 1, stderr: 'error: the output could not be written (the disk is full)\n'})
+    const json = await bash(`$KDLQ inspect ${fixture} --json -q > /dev/full`)
+    expect(json).toMatchObject({code: 1, stderr: 'error: the output could not be written (the disk is full)\n'})
+    const talk = await bash(`$KDLQ inspect ${fixture} -n 1 --columns address 2> /dev/full`)
+    expect(talk).toMatchObject({code: 0, stdout: 'ADDRESS\norders-dlq:0:0\n'})
+  })
+
+  test('an archive may be a pipe with a path: /dev/stdin, process substitution, gzip too', async () => {
+    const direct = await kdlq(['inspect', fixture, '-o', 'jsonl', '-q'])
+    for (const line of [
+      `cat ${fixture} | $KDLQ inspect /dev/stdin -o jsonl -q`,
+      `$KDLQ inspect <(cat ${fixture}) -o jsonl -q`,
+      `$KDLQ inspect <(gzip -c ${fixture}) -o jsonl -q`,
+      `$KDLQ inspect <(head -c 2 ${fixture}; sleep 0.2; tail -c +3 ${fixture}) -o jsonl -q`,
+    ]) {
+      expect(await bash(line)).toEqual({code: 0, signal: null, stdout: direct.stdout, stderr: ''})
+    }
+    expect(await bash('$KDLQ inspect <(true) -o jsonl -q')).toMatchObject({code: 0, stdout: ''})
+  })
+
+  test('a file that cannot be written whole leaves the old one, and nothing beside it', async () => {
+    const out = join(folder, 'full')
+    await mkdir(out)
+    await writeFile(join(out, 'old.json'), 'old')
+    // No file may grow beyond 0 bytes: what a full disk does, without one.
+    const full = `trap '' XFSZ; ulimit -f 0; $KDLQ`
+    const lines = [
+      `${full} stats ${fixture} --save-baseline ${join(out, 'old.json')}`,
+      `${full} stats ${fixture} --save-baseline ${join(out, 'new.json')}`,
+      `export XDG_CONFIG_HOME=${out}; ${full} config init --bootstrap-server localhost:9092`,
+      `${full} export ${fixture} --out ${join(out, 'a.ndjson')}`,
+      `${full} export ${fixture} --split --out ${join(out, 'deep', 'dir')}`,
+    ]
+    for (const line of lines) {
+      const {code, stdout, stderr} = await bash(line)
+      expect({line, code, stdout}).toEqual({line, code: 1, stdout: ''})
+      expect(stderr).toMatch(/^error: .*could not be written/)
+    }
+    expect((await readdir(out, {recursive: true})).filter(name => name !== 'kdlq')).toEqual(['old.json'])
+    expect(await readdir(join(out, 'kdlq'))).toEqual([])
+    expect(await readFile(join(out, 'old.json'), 'utf8')).toBe('old')
+  })
+
+  test('no room to unpack an archive is told as that', async () => {
+    const packed = join(folder, 'packed.ndjson.gz')
+    await bash(`gzip -c ${fixture} > ${packed}`)
+    const {code, stderr} = await bash(`TMPDIR=/nonexistent/tmp $KDLQ inspect ${packed}`)
+    expect(code).toBe(1)
+    expect(stderr).toContain('error: packed.ndjson.gz could not be unpacked into a temporary file (ENOENT)')
+    expect(stderr).toContain('hint: set TMPDIR')
+  })
+
   test('stdout holds data only, and no colour, also with errors', async () => {
     const {stdout, stderr, code} = await kdlq(['inspect', fixture, '--stage', 'NO_STAGE', '-o', 'csv'])
     expect({stdout, code}).toEqual({stdout: '', code: 2})
