@@ -11,7 +11,7 @@ import {offsetFetchApi} from '../protocol/generated/offset-fetch.ts'
 import type {OffsetFetchResponse, OffsetFetchResponseGroup} from '../protocol/generated/offset-fetch.ts'
 import type {NodeId} from '../protocol/types.ts'
 import type {Transport} from '../transport.ts'
-import {backoffMs, CODE, failureOf, mayPass} from './retry.ts'
+import {backoffMs, CODE, failureOf} from './retry.ts'
 
 const TOPIC_RESOURCE = 2
 /** Where a value comes from when nobody set it: Kafka's ConfigSource DEFAULT_CONFIG. */
@@ -129,7 +129,7 @@ export class KafkaAdmin implements ClusterAdmin {
       })
       if (error === null) return
       const wait = backoffMs(failures)
-      if (!mayPass(error) || clock.monotonic() + wait > deadline) throw error
+      if (!error.retriable || clock.monotonic() + wait > deadline) throw error
       await clock.sleep(wait, {signal})
     }
   }

@@ -9,7 +9,7 @@ import {Leaders} from './leaders.ts'
 import {PartitionRead} from './partition-read.ts'
 import {ReadOutcomes} from './read-outcomes.ts'
 import {ReadRate} from './read-rate.ts'
-import {backoffMs, CODE, failureOf, mayPass} from './retry.ts'
+import {backoffMs, CODE, failureOf} from './retry.ts'
 import {Wakeup} from './wakeup.ts'
 
 /** The one metadata request at a time; `rounds` = in a row without a leader for everybody. Times are monotonic ms. */
@@ -194,7 +194,7 @@ export class FetchSession {
       for (const read of reads) read.busy = false
       if (signal.aborted) return
       const failure = failureOf(error)
-      if (!mayPass(failure)) throw failure
+      if (!failure.retriable) throw failure
       for (const read of reads) this.#outcomes.failed(read, failure)
     } finally {
       this.#reserved -= maxBytes
@@ -219,7 +219,7 @@ export class FetchSession {
       const now = clock.monotonic()
       search.failingSince ??= now
       search.rounds++
-      if (!mayPass(failure) || now - search.failingSince >= tuning.unavailableAfterMs) throw failure
+      if (!failure.retriable || now - search.failingSince >= tuning.unavailableAfterMs) throw failure
     } finally {
       search.running = false
       search.notBefore = search.rounds === 0 ? 0 : clock.monotonic() + backoffMs(search.rounds)

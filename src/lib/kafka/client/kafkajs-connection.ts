@@ -28,6 +28,8 @@ export interface ConnectionSettings {
   /** A new one for each broker: kafkajs keeps state in it. */
   readonly createSasl: (() => SaslOptions) | null
   readonly connectTimeoutMs: number
+  /** Set by the first connection that gets through: from then on the settings are known to be right. */
+  readonly past: {connected: boolean}
 }
 
 export interface SendLimits {
@@ -119,6 +121,7 @@ export class BrokerConnection {
       throw this.#fail(error)
     }
     this.#isReady = true
+    this.#settings.past.connected = true
   }
 
   async #handshake(broker: InstanceType<Kafkajs['Broker']>): Promise<void> {
@@ -235,6 +238,7 @@ export class BrokerConnection {
       tls: this.#settings.tls !== null,
       saslMechanism: this.#mechanism,
       stage: main?.stage ?? 'socket',
+      connectedBefore: this.#settings.past.connected,
       socketError: main?.socketError ?? null,
       enabledMechanisms: main?.enabledMechanisms ?? null,
     }

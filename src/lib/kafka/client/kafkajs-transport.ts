@@ -92,6 +92,7 @@ class KafkajsTransport implements Transport {
       tls: tlsOptions,
       createSasl: sasl === null ? null : () => createSaslOptions(sasl, readFile),
       connectTimeoutMs: timeoutMs,
+      past: {connected: false},
     }
     return this.#settings
   }

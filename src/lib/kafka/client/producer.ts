@@ -10,7 +10,7 @@ import {Delivery} from './delivery.ts'
 import {Leaders} from './leaders.ts'
 import type {ProducerIdentity} from './producer-identity.ts'
 import {newIdentity} from './producer-identity.ts'
-import {backoffMs, failureOf, mayBeSent, mayPass} from './retry.ts'
+import {backoffMs, failureOf, mayBeSent} from './retry.ts'
 
 /** v8: the broker's text, and which records it refused. Later ones say more only where topics have ids or transactions. */
 const MAX_VERSION = 8
@@ -117,7 +117,7 @@ export class IdempotentProducer implements ProducerSession {
     } catch (error) {
       signal.throwIfAborted()
       const failure = failureOf(error)
-      for (const delivery of open) delivery.failed(failure, {uncertain: false, mayPass: mayPass(failure)})
+      for (const delivery of open) delivery.failed(failure, {uncertain: false, mayPass: failure.retriable})
       return false
     }
   }
@@ -164,7 +164,7 @@ export class IdempotentProducer implements ProducerSession {
     } catch (error) {
       const failure = round.signal.aborted ? stoppedWaiting() : failureOf(error)
       for (const delivery of deliveries) {
-        delivery.failed(failure, {uncertain: mayBeSent(failure), mayPass: mayPass(failure)})
+        delivery.failed(failure, {uncertain: mayBeSent(failure), mayPass: failure.retriable})
       }
     }
   }
@@ -182,7 +182,7 @@ export class IdempotentProducer implements ProducerSession {
     } catch (error) {
       signal.throwIfAborted()
       const failure = failureOf(error)
-      for (const delivery of open) delivery.failed(failure, {uncertain: false, mayPass: mayPass(failure)})
+      for (const delivery of open) delivery.failed(failure, {uncertain: false, mayPass: failure.retriable})
       return null
     }
   }

@@ -408,6 +408,19 @@ describe('sending', () => {
     expect(fake.accepted).toBe(2)
   })
 
+  test('a broker that dies right after a reconnect was lost: it does not look like one that wants SASL', async () => {
+    const fake = await broker()
+    const made = await connected(fake)
+    made.invalidate(1)
+    const before = fake.requests.length
+    fake.answer = request => {
+      if (fake.requests.length === before + 1) return fake.usual(request)
+      request.socket.end()
+      return null
+    }
+    expect(await failure(made.send(1, metadataApi, anyMetadata))).toMatchObject({kind: 'closed', retriable: true})
+  })
+
   test('to any broker goes on to the next one when a connection fails', async () => {
     const fake = await broker()
     const made = transport(`${fake.address},127.0.0.1:1`)
