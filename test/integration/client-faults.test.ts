@@ -178,12 +178,20 @@ test('a compacted partition is read to its end over the gaps, with the last valu
 
 test('brokers that stop answering: reads stop on demand, writes end in an unknown outcome, and work goes on afterwards', async () => {
   const topic = await replicated('faults-silent')
+  const patient = {compression: 'none', transactionalId: null, deliveryTimeoutMs: 30_000} as const
   await using producer = await cluster.writer.open({
     compression: 'none',
     transactionalId: null,
     deliveryTimeoutMs: 1_500,
   })
-  expect((await producer.produce(round(topic, 0))).filter(({error}) => error !== null)).toEqual([])
+  {
+    await using first = await cluster.writer.open(patient)
+    expect((await first.produce(round(topic, 0))).filter(({error}) => error !== null)).toEqual([])
+  }
+  // The short limit is for the silence: on a busy machine the first rounds may take longer.
+  await eventually('the producer is known to both brokers', async () =>
+    (await producer.produce(round(topic, 9))).every(({error}) => error === null) ? true : null,
+  )
   const ranges = await wholeTopic(cluster, topic, PARTITIONS)
   kafka.suspend()
   try {
@@ -208,12 +216,13 @@ test('brokers that stop answering: reads stop on demand, writes end in an unknow
     kafka.resume()
   }
   await healed(topic)
-  await using next = await cluster.writer.open({compression: 'none', transactionalId: null, deliveryTimeoutMs: 30_000})
+  await using next = await cluster.writer.open(patient)
   expect((await next.produce(round(topic, 2))).filter(({error}) => error !== null)).toEqual([])
   // The unknown round is there or not, but never in part of a batch, and never twice.
   for (const values of await valuesByPartition(topic)) {
     const unknown = values.filter(value => value.startsWith('1-'))
     expect([[], ['1-a', '1-b']]).toContainEqual(unknown)
-    expect(values.filter(value => !value.startsWith('1-'))).toEqual(['0-a', '0-b', '2-a', '2-b'])
+    const known = values.filter(value => !/^[19]-/.test(value))
+    expect(known).toEqual(['0-a', '0-b', '2-a', '2-b'])
   }
 })
