@@ -346,9 +346,11 @@ describe('sending', () => {
   test('waits as long as the broker asks for before the next request, and reports it (KIP-219)', async () => {
     const fake = await broker()
     const clock = new FakeClock()
-    const made = await connected(fake, {clock})
+    const debug: string[] = []
+    const made = await connected(fake, {clock, debug: line => debug.push(line)})
     fake.answer = request => metadata(request.version, fake.port, 2000)
     expect((await made.send(1, metadataApi, anyMetadata)).throttleMs).toBe(2000)
+    expect(debug).toContain(`${fake.address} throttles Metadata for 2000 ms`)
     const before = fake.of(METADATA).length
     const work = made.send(1, metadataApi, anyMetadata, {timeoutMs: 100})
     await clock.advance(1999)
