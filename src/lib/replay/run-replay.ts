@@ -12,6 +12,7 @@ import {Judge, readTopics} from './judge.ts'
 import {OffsetSet} from './offset-set.ts'
 import type {Outgoing} from './outgoing.ts'
 import type {ReplayPlan} from './plan.ts'
+import {PlanBudget} from './plan-budget.ts'
 import {toFrozenSelection} from './plan-selection.ts'
 import type {ReplayOutcome, StopReason} from './result.ts'
 import {RunState} from './run-state.ts'
@@ -93,6 +94,7 @@ class Run {
   readonly #facts: ReadonlyMap<string, TargetFacts>
   readonly #include: OffsetSet | null
   readonly #exclude: OffsetSet
+  readonly #budget: PlanBudget
   #chunk = new Chunk()
   readonly #inFlight = new InFlight()
   #settled = true
@@ -114,6 +116,7 @@ class Run {
     })
     this.#facts = new Map(plan.target.topics.map(facts => [facts.topic, facts]))
     this.#include = plan.source.include === null ? null : OffsetSet.from(plan.source.include)
+    this.#budget = new PlanBudget(plan.targets)
     this.#exclude = OffsetSet.from(plan.source.exclude)
   }
 
@@ -196,6 +199,10 @@ class Run {
       return
     }
     const {destination} = judgement
+    if (!this.#budget.take(destination)) {
+      this.#state.fail(entry, 'failed', new RecordError('the plan does not show this write', {code: 'E_PLAN_EXCEEDED'}))
+      return
+    }
     if (this.#chunk.isFull(this.#limits, destination, this.#batchBytes(facts), outgoing.bytes)) {
       await this.#flush(writer, signal)
     }
