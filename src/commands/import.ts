@@ -109,11 +109,23 @@ Exit codes: 0 done; 3 stopped after some records; 6 refused or declined, nothing
     rule: ImportRule,
   ): Promise<ImportResult> {
     await using progress = this.progress()
-    return importRecords(records, target, plan, rule, {
-      compression: 'lz4',
-      signal: this.signal,
-      onProgress: done => void progress.update({label: 'writing', done, total: plan.records}),
-    })
+    let written = 0
+    try {
+      return await importRecords(records, target, plan, rule, {
+        compression: 'lz4',
+        clock: this.clock,
+        signal: this.signal,
+        onProgress: done => {
+          written = done
+          void progress.update({label: 'writing', done, total: plan.records})
+        },
+      })
+    } catch (error) {
+      if (this.signal.aborted && written > 0) {
+        await this.say(`${plural(written, 'record')} of ${plan.records} written; importing again writes them twice`)
+      }
+      throw error
+    }
   }
 
   private async printPlan(plan: ImportPlan, target: Cluster): Promise<void> {

@@ -98,6 +98,47 @@ describe('import', () => {
     expect((await lines('orders-dlq')).map(formatArchiveLine)).toEqual(records.map(formatArchiveLine))
   })
 
+  test('an abort lets the batches on their way be acknowledged, for a bounded time', async () => {
+    await using cluster = await target()
+    const records = [record(), record({offset: 1n})]
+    const plan = await planImport(stream(records), cluster, rule, {create: true, ...now})
+    const stop = new KafkaError('stopped')
+    const aborted = async (answers: boolean): Promise<unknown> => {
+      const clock = new FakeClock()
+      const controller = new AbortController()
+      const writer: Cluster['writer'] = {
+        open: async () => ({
+          produce: async (batches, options) => {
+            controller.abort(stop)
+            if (answers) {
+              return batches.map(({topic, partition}) => ({
+                topic,
+                partition,
+                baseOffset: 0n,
+                logAppendTimeMs: null,
+                error: null,
+                recordErrors: [],
+              }))
+            }
+            void clock.advance(1500)
+            const {promise, reject} = Promise.withResolvers<never>()
+            options?.signal?.addEventListener('abort', () => reject(new Error('given up')))
+            return promise
+          },
+          close: async () => undefined,
+          [Symbol.asyncDispose]: async () => undefined,
+        }),
+      }
+      const options = {compression: 'none', clock, signal: controller.signal} as const
+      const {description, reader, admin} = cluster
+      const close = async (): Promise<void> => undefined
+      const slow = {description, reader, admin, writer, close, [Symbol.asyncDispose]: close}
+      return importRecords(stream(records), slow, {...plan, create: []}, rule, options).catch((error: unknown) => error)
+    }
+    expect(await aborted(true)).toMatchObject({imported: 2})
+    expect(await aborted(false)).toEqual(new Error('given up'))
+  })
+
   test('one topic for all, partitions by key; without a key in turn', async () => {
     await using cluster = await target()
     const records = [
