@@ -67,6 +67,17 @@ describe('pipes', () => {
     expect(talk).toMatchObject({code: 0, stdout: 'ADDRESS\norders-dlq:0:0\n'})
   })
 
+  test('a command that writes goes on without a reader and tells its own exit code', async () => {
+    const target = join(folder, 'written')
+    const {stdout} = await bash(
+      `$KDLQ replay example:orders-dlq --to-archive ${target} --yes -q | true; echo "\${PIPESTATUS[0]}"`,
+    )
+    expect(stdout).toBe('0\n')
+    const records = async (source: string): Promise<number> =>
+      (await kdlq(['inspect', source, '-o', 'jsonl', '-q'])).stdout.split('\n').length - 1
+    expect(await records(target)).toBe(await records('example:orders-dlq'))
+  })
+
   test('an archive may be a pipe with a path: /dev/stdin, process substitution, gzip too', async () => {
     const direct = await kdlq(['inspect', fixture, '-o', 'jsonl', '-q'])
     for (const line of [

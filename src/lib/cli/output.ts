@@ -168,7 +168,7 @@ export class StreamOutput implements Output {
     if (this.#closed) return
     this.#closed = true
     if (!isClosedPipe(error) && !this.#talk) this.#failure = new OutputFailedError(error)
-    // A failure is told by the next write: the listeners would end the run as if it had succeeded.
-    else for (const listener of this.#listeners) listener()
+    // A failure is told by the next write; the listeners would end the run as if it had succeeded.
+    else if (!this.#dropWhenClosed) for (const listener of this.#listeners) listener()
   }
 }

@@ -114,11 +114,15 @@ describe('StreamOutput', () => {
     const sink = new SlowSink()
     sink.fail = Object.assign(new Error('write EPIPE'), {code: 'EPIPE'})
     const output = new StreamOutput(sink)
+    let told = 0
+    output.onClosed(() => {
+      told += 1
+    })
     output.ignoreClosed()
     await output.write('x')
     await output.write('y')
     await output.flush()
-    expect(sink.taken).toEqual([])
+    expect({taken: sink.taken, told}).toEqual({taken: [], told: 0})
   })
 
   test('a full disk is an error, not a closed reader', async () => {
