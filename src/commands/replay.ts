@@ -21,7 +21,7 @@ import type {ReplayPlan} from '../lib/replay/plan.ts'
 import {type ReplayOutcome, type ReplayResult, unexecuted} from '../lib/replay/result.ts'
 import {createRunId} from '../lib/replay/run-id.ts'
 import {runReplay} from '../lib/replay/run-replay.ts'
-import {refuseFailedChecks} from '../lib/replay/verify-plan.ts'
+import {refuseFailedChecks, verifyPlan} from '../lib/replay/verify-plan.ts'
 
 /** Limit for the outcome of one batch, its repetitions included. */
 const DELIVERY_TIMEOUT_MS = 60_000
@@ -101,7 +101,8 @@ Exit codes: 0 done; 3 some records failed, are gone or were not reached; 6 refus
       if (json && !flags['dry-run'] && !flags.yes && this.io.stderr.isTTY) await this.#showPlan(plan, 'stderr')
       if (!json) await this.#printPlan(plan, flags)
       if (saved === null) await this.closeScan(planned.scanned, plan.counts.selected)
-      refuseFailedChecks(plan)
+      if (saved === null) refuseFailedChecks(plan)
+      else await verifyPlan({source, target}, plan, {signal: this.signal})
       assertAllowedTargets(plan, asList(settings.allowedTargets), settings.profileName)
       if (plan.counts.selected === 0) return await this.#finishEmpty(before(), flags)
       if (flags['dry-run']) return await this.#finishDry(before(), flags)
