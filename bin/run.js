@@ -7,9 +7,7 @@ import {join} from 'node:path'
 
 const [major, minor] = process.versions.node.split('.').map(Number)
 if (major < 22 || (major === 22 && minor < 22)) {
-  console.error(
-    `kdlq needs Node 22.22 or newer and this is ${process.version}: install a newer one from https://nodejs.org.`,
-  )
+  console.error(`kdlq needs Node 22.22 or newer; this is ${process.version}.`)
   process.exitCode = 2
 } else if (process.argv.length === 3 && process.argv[2] === '--version') {
   // Answered before oclif is loaded: it would take three times as long.

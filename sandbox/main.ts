@@ -151,7 +151,7 @@ Try:
   export KDLQ_BOOTSTRAP_SERVER=${state.bootstrapServers}
 
   kdlq inspect orders-dlq
-  kdlq stats orders-dlq --by stage,exception
+  kdlq stats orders-dlq --by stage,cause
   kdlq inspect '*-dlq' --stage TRANSFORMATION
   kdlq show orders-dlq:0:0
   kdlq replay orders-dlq --stage TASK_PUT --dry-run

@@ -1,4 +1,4 @@
-/** Builds dist: the library and its types by tsc, the program as a split bundle, and oclif's manifest. */
+/** Builds dist: the library and its types by tsc, the program as a split bundle, oclif's manifest, docs/cli, the README picture. */
 import {readdir, rm} from 'node:fs/promises'
 import {join} from 'node:path'
 import {build} from 'esbuild'
@@ -14,13 +14,13 @@ async function commandEntries(folder: string): Promise<string[]> {
 /** Names of the outputs follow the sources: oclif finds commands by folder, the Help class and main by name. */
 async function bundle(): Promise<void> {
   const commands = await commandEntries('src/commands')
-  const entryPoints = Object.fromEntries<string>([
+  const entries: readonly (readonly [name: string, file: string])[] = [
     ['main', join(root, 'src/main.ts')],
     ['help', join(root, 'src/lib/cli/help.ts')],
-    ...commands.map(file => [file.slice(join(root, 'src').length + 1, -'.ts'.length), file]),
-  ])
+    ...commands.map(file => [file.slice(join(root, 'src').length + 1, -'.ts'.length), file] as const),
+  ]
   await build({
-    entryPoints,
+    entryPoints: Object.fromEntries(entries),
     outdir: join(root, 'dist/cli'),
     format: 'esm',
     platform: 'node',
@@ -62,7 +62,6 @@ await bundle()
 console.log(`ok   ${'bundle'.padEnd(10)} ${((performance.now() - started) / 1000).toFixed(1)} s`)
 // The manifest is what --help shows.
 await step('manifest', 'oclif', ['manifest', '.'])
-if (process.argv.includes('--docs')) {
-  await rm(join(root, 'docs/cli'), {recursive: true, force: true})
-  await step('reference', 'oclif', ['readme', '--multi', '--output-dir', 'docs/cli', '--no-source-links'])
-}
+await rm(join(root, 'docs/cli'), {recursive: true, force: true})
+await step('reference', 'oclif', ['readme', '--multi', '--output-dir', 'docs/cli', '--no-source-links'])
+await step('picture', 'node', ['scripts/picture.ts'])

@@ -10,7 +10,7 @@ const replayed = join(folder, 'replayed')
 
 const steps: readonly (readonly [why: string, args: readonly string[]])[] = [
   ['What is in the dead letter topic, and why did each record die?', ['inspect', 'example:orders-dlq', '--limit', '8']],
-  ['Which failures are these, and how many of each?', ['stats', 'example:orders-dlq', '--by', 'stage,exception']],
+  ['Which failures are these, and how many of each?', ['stats', 'example:orders-dlq', '--by', 'stage,cause']],
   ['One dead letter in full.', ['show', 'example:orders-dlq', '--stage', 'VALUE_CONVERTER']],
   [
     'What would go back, and where to? A dry run writes nothing.',

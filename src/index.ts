@@ -32,3 +32,24 @@ export type {GroupKey, GroupValue} from './lib/dead-letter/group-keys.ts'
 export {createStatistics} from './lib/dead-letter/statistics.ts'
 export type {DeadLetterStatistics, StatisticsCollector, StatisticsOptions} from './lib/dead-letter/statistics.ts'
 export type {HistogramBucket} from './lib/dead-letter/histogram.ts'
+export {freezeSelection} from './lib/dead-letter/freeze.ts'
+export type {FreezeDeps} from './lib/dead-letter/freeze.ts'
+export {scanDeadLetters} from './lib/dead-letter/scan.ts'
+export type {DeadLetterScan} from './lib/dead-letter/scan.ts'
+export {compileFilters} from './lib/select/compile.ts'
+export type {CompiledFilters, FilterDeps} from './lib/select/compile.ts'
+export {NO_FILTERS, parseFilterSpec, toFilterSpec} from './lib/select/filter-spec.ts'
+export type {FilterSpec, FilterValues} from './lib/select/filter-spec.ts'
+export {selectAll} from './lib/select/selection.ts'
+export type {FrozenRange, FrozenSelection, Selection} from './lib/select/selection.ts'
+export type {
+  Cluster,
+  ClusterAdmin,
+  ClusterDescription,
+  ClusterReader,
+  ClusterWriter,
+  ProducerSession,
+  ReadRange,
+  ReadRequest,
+  RecordBlock,
+} from './lib/kafka/ports.ts'

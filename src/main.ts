@@ -15,7 +15,7 @@ import {errorJson, errorText, toKdlqError} from './lib/cli/error-report.ts'
 import type {Io} from './lib/cli/io.ts'
 import {processIo} from './lib/cli/io.ts'
 import {outputModeOf} from './lib/cli/output-mode.ts'
-import {OutputClosedError} from './lib/cli/output.ts'
+import {OutputClosedError, OutputFailedError} from './lib/cli/output.ts'
 import type {Runtime} from './lib/cli/runtime.ts'
 import {carryRuntime} from './lib/cli/runtime.ts'
 import type {Signals} from './lib/cli/signals.ts'
@@ -144,7 +144,11 @@ async function tell(thrown: unknown, {runtime, argv, command}: Told): Promise<nu
     await io.stderr.flush()
   } catch (closed) {
     // Nobody is left to read the message; the exit code still tells.
-    if (!(closed instanceof OutputClosedError)) throw closed
+    if (closed instanceof OutputClosedError) return error.exitCode
+    if (!(closed instanceof OutputFailedError)) throw closed
+    await io.stderr.write(errorText(closed, {verbose: report.verbose}))
+    await io.stderr.flush()
+    return closed.exitCode
   }
   return error.exitCode
 }

@@ -1,4 +1,11 @@
-/** The replay of kdlq as a library: plan, checks, throttle, run. */
+/** The replay of kdlq as a library: clusters and archives to read and write, plan, checks, throttle, run. */
+export {openArchive} from './lib/kafka/archive/index.ts'
+export type {ArchiveOptions} from './lib/kafka/archive/index.ts'
+export {connectCluster} from './lib/kafka/client/index.ts'
+export type {ConnectOptions, KafkaCluster} from './lib/kafka/client/index.ts'
+export {parseClientProperties} from './lib/kafka/client/properties.ts'
+export {createConnectionConfig, PLAINTEXT, parseBootstrapServers} from './lib/kafka/client/security.ts'
+export type {ConnectionConfig} from './lib/kafka/client/security.ts'
 export {CHECKS} from './lib/replay/checks.ts'
 export type {CheckDefinition, CheckLevel, CheckSubject} from './lib/replay/checks.ts'
 export {DEFAULT_HEADER_POLICY} from './lib/replay/header-policy.ts'

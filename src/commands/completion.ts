@@ -1,4 +1,4 @@
-import {Args} from '@oclif/core'
+import * as Args from '@oclif/core/args'
 import {BaseCommand} from '../lib/cli/base-command.ts'
 import {completionScript, type Shell} from '../lib/cli/completion.ts'
 

@@ -1,12 +1,12 @@
 import {stat} from 'node:fs/promises'
-import {Flags} from '@oclif/core'
+import * as Flags from '@oclif/core/flags'
 import {outputFormat} from '../lib/cli/base-command.ts'
 import {connectionFlags, documentFlags, filterFlags, selectionFlags, sourceArgs} from '../lib/cli/flags.ts'
 import {RecordCommand} from '../lib/cli/record-command.ts'
 import {exportRecords, type ExportResult} from '../lib/dead-letter/export.ts'
 import type {PartitionScan} from '../lib/dead-letter/model.ts'
 import {UsageError} from '../lib/errors.ts'
-import {type ArchiveCompression, createArchiveWriter} from '../lib/kafka/archive/archive-writer.ts'
+import {type ArchiveCompression, createArchiveWriter} from '../lib/kafka/archive/index.ts'
 import {envelope} from '../lib/render/json.ts'
 import {formatBytes, plural} from '../lib/render/numbers.ts'
 import {sanitize} from '../lib/render/sanitize.ts'
@@ -76,7 +76,9 @@ Exit codes: 0 done, also with nothing found; 3 a partition could not be read to 
     const scanned = scan.scanned()
     const result = {...done, scanned}
     if (format === 'json')
-      await this.print(envelope(this.commandName, {result, warnings: this.warnings}, this.io.stdout.isTTY))
+      await this.print(
+        envelope(this.commandName, {result, warnings: this.documentWarnings(scanned)}, this.io.stdout.isTTY),
+      )
     else
       for (const file of done.files)
         await this.print(`${sanitize(file.path)}  ${plural(file.records, 'record')}  ${formatBytes(file.bytes)}\n`)

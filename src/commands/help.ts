@@ -1,4 +1,4 @@
-import {Args} from '@oclif/core'
+import * as Args from '@oclif/core/args'
 import {loadHelpClass} from '@oclif/core/help'
 import {BaseCommand} from '../lib/cli/base-command.ts'
 import {EXIT_CODES} from '../lib/cli/exit-codes.ts'

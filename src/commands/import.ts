@@ -1,4 +1,5 @@
-import {Args, Flags} from '@oclif/core'
+import * as Args from '@oclif/core/args'
+import * as Flags from '@oclif/core/flags'
 import {outputFormat} from '../lib/cli/base-command.ts'
 import {connectionFlags, documentFlags, writingFlags} from '../lib/cli/flags.ts'
 import {RecordCommand} from '../lib/cli/record-command.ts'
@@ -87,7 +88,7 @@ Exit codes: 0 done; 3 stopped after some records; 6 refused or declined, nothing
       result = {plan, ...(await this.write(await records(), target, plan, rule))}
     }
     if (format === 'json')
-      await this.print(envelope(this.commandName, {result, warnings: this.warnings}, this.io.stdout.isTTY))
+      await this.print(envelope(this.commandName, {result, warnings: this.documentWarnings([])}, this.io.stdout.isTTY))
     await this.say(flags['dry-run'] ? 'dry run: nothing was written' : `${plural(result.imported, 'record')} written`)
     await this.checkScan([])
     const [first] = result.targets
@@ -108,11 +109,23 @@ Exit codes: 0 done; 3 stopped after some records; 6 refused or declined, nothing
     rule: ImportRule,
   ): Promise<ImportResult> {
     await using progress = this.progress()
-    return importRecords(records, target, plan, rule, {
-      compression: 'lz4',
-      signal: this.signal,
-      onProgress: done => void progress.update({label: 'writing', done, total: plan.records}),
-    })
+    let written = 0
+    try {
+      return await importRecords(records, target, plan, rule, {
+        compression: 'lz4',
+        clock: this.clock,
+        signal: this.signal,
+        onProgress: done => {
+          written = done
+          void progress.update({label: 'writing', done, total: plan.records})
+        },
+      })
+    } catch (error) {
+      if (this.signal.aborted && written > 0) {
+        await this.say(`${plural(written, 'record')} of ${plan.records} written; importing again writes them twice`)
+      }
+      throw error
+    }
   }
 
   private async printPlan(plan: ImportPlan, target: Cluster): Promise<void> {

@@ -1,4 +1,4 @@
-import {Flags} from '@oclif/core'
+import * as Flags from '@oclif/core/flags'
 import {outputFormat} from '../lib/cli/base-command.ts'
 import {connectionFlags, filterFlags, outputFlags, selectionFlags, sourceArgs} from '../lib/cli/flags.ts'
 import {chooseColumns, listDeadLetters} from '../lib/cli/list-dead-letters.ts'
@@ -72,8 +72,8 @@ Exit codes: 0 done, also with nothing found; 3 a partition could not be read to 
       columns,
       limited: flags.limit !== undefined || flags.tail !== undefined,
       follow: flags.follow,
-      context: this.renderContext({fit: !flags.wide}),
-      warnings: () => this.warnings,
+      context: this.renderContext({fit: !flags.wide && !flags.follow}),
+      warnings: () => this.documentWarnings(scan.scanned()),
       onError: error => this.tellInDocument(error),
     })
     await this.printAll(chunks)

@@ -23,7 +23,7 @@ import type {ReplayPlan} from '../lib/replay/plan.ts'
 import {type ReplayResult, unexecuted} from '../lib/replay/result.ts'
 import type {ArchiveSource} from '../lib/select/source.ts'
 import {createRunId, isRunId} from '../lib/replay/run-id.ts'
-import {refuseFailedChecks} from '../lib/replay/verify-plan.ts'
+import {refuseFailedChecks, verifyPlan} from '../lib/replay/verify-plan.ts'
 
 export default class Replay extends ReplayCommand {
   static override summary = 'Put dead letters back where they came from.'
@@ -106,7 +106,8 @@ Exit codes: 0 done; 3 some records failed, are gone or were not reached; 6 refus
       if (json && !flags['dry-run'] && !flags.yes && this.io.stderr.isTTY) await this.#showPlan(plan, 'stderr')
       if (!json) await this.#printPlan(plan, flags)
       if (saved === null) await this.closeScan(planned.scanned, plan.counts.selected)
-      refuseFailedChecks(plan)
+      if (saved === null) refuseFailedChecks(plan)
+      else await verifyPlan(clusters, plan, {signal: this.signal})
       assertAllowedTargets(plan, asList(settings.allowedTargets), settings.profileName)
       refuseIfClaimed(planned.look, this.clock.now())
       if (plan.counts.selected === 0) return await this.#finishEmpty(before(), flags)
@@ -199,7 +200,13 @@ Exit codes: 0 done; 3 some records failed, are gone or were not reached; 6 refus
     flags: RecordFlags & LookFlags,
     settings: EffectiveSettings,
   ): Promise<PlannedReplay & {readonly look: LedgerLook | null}> {
-    const look = await this.look(clusters, input.ledger, input.selection.ranges, flags)
+    const {ranges} = input.selection
+    if (ranges.some(({fromTimeMs, toTimeMs}) => fromTimeMs !== null || toTimeMs !== null)) {
+      await this.warnUser(
+        'dead letters of Kafka Connect keep the time of their source record: the bounds are not the time of the failure',
+      )
+    }
+    const look = await this.look(clusters, input.ledger, ranges, flags)
     await using progress = this.progress()
     const planned = await planReplay(
       {

@@ -1,4 +1,4 @@
-import {Flags} from '@oclif/core'
+import * as Flags from '@oclif/core/flags'
 import {outputFormat} from '../lib/cli/base-command.ts'
 import {connectionFlags, documentFlags, filterFlags, selectionFlags, sourceArgs} from '../lib/cli/flags.ts'
 import {compareWithOrigin} from '../lib/cli/origin.ts'
@@ -12,7 +12,7 @@ import {type DeadLetterJson, deadLetterToJson, decodePlain} from '../lib/render/
 import {envelope, jsonText} from '../lib/render/json.ts'
 import {type OriginComparison, renderDetail} from '../lib/render/record-detail.ts'
 import {sanitizeBlock} from '../lib/render/sanitize.ts'
-import {parseSource} from '../lib/select/source.ts'
+import {formatSource, parseSource} from '../lib/select/source.ts'
 
 /** Always a list, also for one address. */
 export interface ShowResult {
@@ -62,7 +62,10 @@ Exit codes: 0 done; 3 there is no record at an address; 2, 4, 5 wrong use, not a
       summary: 'Only the bytes of the value, as they are.',
     }),
     hex: Flags.boolean({helpGroup: 'output', summary: 'Key and value as a hex dump.'}),
-    'full-stack': Flags.boolean({helpGroup: 'output', summary: 'The stack trace as it is, nothing folded.'}),
+    'full-stack': Flags.boolean({
+      helpGroup: 'output',
+      summary: 'The stack trace and header values as they are, nothing folded or cut.',
+    }),
     origin: Flags.boolean({helpGroup: 'output', summary: 'Compare with the record at the origin.', exclusive: ['raw']}),
   }
 
@@ -84,11 +87,17 @@ Exit codes: 0 done; 3 there is no record at an address; 2, 4, 5 wrong use, not a
     )
     const result = {records: shown.map(toJson)}
     if (format === 'json')
-      await this.print(envelope(this.commandName, {result, ...this.failureOf(missing)}, this.io.stdout.isTTY))
+      await this.print(
+        envelope(
+          this.commandName,
+          {result, warnings: this.documentWarnings(scan.scanned()), ...this.failureOf(missing)},
+          this.io.stdout.isTTY,
+        ),
+      )
     else if (format === 'jsonl')
       for (const record of result.records) await this.print(`${jsonText(record, this.io.stdout.isTTY)}\n`)
     else if (flags.raw) await this.printRaw(shown)
-    else await this.printDetails(shown, flags)
+    else await this.printDetails(shown, flags, request)
     await this.checkScan(scan.scanned())
     if (missing.length > 0) throw this.notFound(missing)
     if (shown.length === 0) await this.say('nothing matches')
@@ -135,6 +144,7 @@ Exit codes: 0 done; 3 there is no record at an address; 2, 4, 5 wrong use, not a
   private async printDetails(
     shown: readonly Shown[],
     flags: {readonly 'full-stack': boolean; readonly hex: boolean},
+    request: Request,
   ): Promise<void> {
     const context = this.renderContext()
     for (const [index, {deadLetter, origin}] of shown.entries()) {
@@ -142,7 +152,17 @@ Exit codes: 0 done; 3 there is no record at an address; 2, 4, 5 wrong use, not a
       await this.printAll(renderDetail(deadLetter, {fullStack: flags['full-stack'], hex: flags.hex, origin}, context))
     }
     const [first] = shown
-    if (first !== undefined) await this.suggestNext(`kdlq replay ${first.deadLetter.address} --dry-run`)
+    if (first !== undefined) await this.suggestReplay(first.deadLetter, request)
+  }
+
+  /** An address means a cluster to `replay`: from an archive, its failure is named instead. */
+  private async suggestReplay({address, fingerprint}: DeadLetter, {archives}: Request): Promise<void> {
+    const [source] = archives
+    if (source === undefined) await this.suggestNext(`kdlq replay ${address} --dry-run`)
+    else if (source.kind !== 'stdin' && fingerprint !== null)
+      await this.suggestNext(
+        `kdlq replay ${formatSource(source)} --fingerprint ${fingerprint} --to-archive replayed --dry-run`,
+      )
   }
 
   private failureOf(missing: readonly string[]): {readonly error?: unknown} {

@@ -1,10 +1,11 @@
-import {readFile, writeFile} from 'node:fs/promises'
-import {Flags} from '@oclif/core'
+import {readFile} from 'node:fs/promises'
+import * as Flags from '@oclif/core/flags'
 import {outputFormat} from '../lib/cli/base-command.ts'
 import {formatBaseline, parseBaseline} from '../lib/cli/baseline.ts'
 import {connectionFlags, countFlag, filterFlags, outputFlags, selectionFlags, sourceArgs} from '../lib/cli/flags.ts'
 import {chooseColumns} from '../lib/cli/list-dead-letters.ts'
 import {RecordCommand} from '../lib/cli/record-command.ts'
+import {replaceFile} from '../lib/cli/replace-file.ts'
 import {unknownWord} from '../lib/cli/usage-errors.ts'
 import {GROUP_KEYS, type GroupKey, isGroupKey} from '../lib/dead-letter/group-keys.ts'
 import type {PartitionScan} from '../lib/dead-letter/model.ts'
@@ -88,7 +89,9 @@ Exit codes: 0 done; 3 a partition could not be read to its end; 2, 4, 5 wrong us
     const format = outputFormat(flags)
     const context = this.renderContext({fit: !flags.wide})
     if (format === 'json')
-      await this.print(envelope(this.commandName, {result, warnings: this.warnings}, context.forTerminal))
+      await this.print(
+        envelope(this.commandName, {result, warnings: this.documentWarnings(scanned)}, context.forTerminal),
+      )
     else await this.printAll(renderItems(groups, view, {format, columns, context}))
     if (format === 'table' && report.histogram.length > 0) {
       await this.print('\n')
@@ -97,13 +100,14 @@ Exit codes: 0 done; 3 a partition could not be read to its end; 2, 4, 5 wrong us
     await this.sayTotals(result, all.length - groups.length)
     await this.closeScan(scanned, report.total)
     const [first] = groups
-    if (first !== undefined) await this.suggestNext(`kdlq show ${first.example}${this.archiveHint(request)}`)
+    if (first !== undefined && first.count > 0)
+      await this.suggestNext(`kdlq show ${first.example}${this.archiveHint(request)}`)
     return result
   }
 
   private async saveBaseline(path: string, {scanned}: StatsResult, groups: readonly GroupRow[]): Promise<void> {
     const counts = new Map(groups.map(group => [JSON.stringify(group.by), group.count]))
-    await writeFile(path, formatBaseline(scanned, counts, this.clock.now()))
+    await replaceFile(path, formatBaseline(scanned, counts, this.clock.now()))
     await this.say(`baseline saved to ${path}`)
   }
 
@@ -162,7 +166,7 @@ function goneGroup(id: string): readonly GroupRow[] {
       lastSeen: null,
       example: '',
       bytes: {key: 0, value: 0, headers: 0},
-      sample: {stage: null, exception: null, message: null},
+      sample: {stage: null, exception: null, message: null, cause: null, causeMessage: null},
       change: 'gone',
     },
   ]

@@ -14,6 +14,9 @@ export interface Clock {
   sleep(delayMs: number, options?: {signal?: AbortSignal | undefined}): Promise<void>
 }
 
+/** Longest delay of a Node timer: int32, 24.8 days. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
 /** The real clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
@@ -21,7 +24,11 @@ export const systemClock: Clock = {
   async sleep(delayMs, {signal} = {}) {
     signal?.throwIfAborted()
     try {
-      await sleepFor(delayMs, undefined, signal === undefined ? {} : {signal})
+      const options = signal === undefined ? {} : {signal}
+      // A longer timer would end at once.
+      for (let left = delayMs; left >= 0; left -= LONGEST_TIMER_MS) {
+        await sleepFor(Math.min(left, LONGEST_TIMER_MS), undefined, options)
+      }
     } catch (error) {
       signal?.throwIfAborted()
       throw error

@@ -178,6 +178,9 @@ describe('kdlq replay', () => {
     const other = await kdlq(['--plan', 'plan.json', '--to-archive', 'elsewhere', '--yes'])
     expect(other.code).toBe(6)
     expect(other.stderr).toContain('the plan is for target archive:planned')
+    const dry = await kdlq(['--plan', 'plan.json', '--to-archive', 'elsewhere', '--dry-run', '--json'])
+    expect(dry.code).toBe(6)
+    expect(parse(dry.stdout).error).toMatchObject({code: 'E_PLAN_CLUSTER', exitCode: 6})
     expect(existsSync(join(dir, 'elsewhere'))).toBe(false)
   })
 
@@ -186,6 +189,8 @@ describe('kdlq replay', () => {
     [['--plan', 'p.json', '--rate', '5/s'], 'without --rate'],
     [['--plan', 'p.json', '--stage', 'TASK_PUT'], 'without --stage'],
     [[], 'no SOURCE is named'],
+    [['--plan', ''], '--plan is empty'],
+    [['example:orders-dlq', '--to-archive', ''], '--to-archive is empty'],
     [['example:orders-dlq', '--to-archive', 'x', '--allow', 'tombstne'], "did you mean 'tombstone'?"],
     [['example:orders-dlq', '--to-archive', 'x', '--allow', 'pointer'], 'check pointer cannot be allowed'],
     [['example:orders-dlq', '--to-archive', 'x', '--rate', '500'], '500/s'],

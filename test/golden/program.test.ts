@@ -21,7 +21,7 @@ const pipe = (name: string, argv: readonly string[], stdin?: string): Case => ({
 const terminal = (name: string, columns: number, argv: readonly string[], env: Readonly<Record<string, string>> = UTF8): Case => ({name, argv, columns, env})
 
 const commands = readdirSync(join(root, 'src/commands'), {recursive: true, encoding: 'utf8'})
-  .filter(file => file.endsWith('.ts') && file !== 'replay.ts')
+  .filter(file => file.endsWith('.ts'))
   .map(file => file.replace(/\.ts$/, '').replaceAll('/', ' '))
   .toSorted()
 
@@ -37,6 +37,7 @@ const cases: readonly Case[] = [
   pipe('inspect.filters.table', ['inspect', dlq, '--stage', 'TASK_PUT', '--not-exception', 'SQLException']),
   pipe('inspect.nothing.table', ['inspect', dlq, '--stage', 'KEY_CONVERTER']),
   pipe('inspect.nothing.json', ['inspect', dlq, '--stage', 'KEY_CONVERTER', '--json']),
+  pipe('inspect.limit.table', ['inspect', dlq, '--limit', '2', '--columns', 'address']),
   pipe('inspect.tail.table', ['inspect', dlq, '--tail', '2', '--columns', 'address']),
   pipe('inspect.plain.table', ['inspect', orders]),
   pipe('inspect.since.table', ['inspect', dlq, '--since', '90m', '--columns', 'address,time']),
@@ -50,6 +51,7 @@ const cases: readonly Case[] = [
   pipe('inspect.broken.table', ['inspect', broken]),
   pipe('inspect.broken.json', ['inspect', broken, '--json']),
   pipe('inspect.skipbad.table', ['inspect', broken, '--skip-bad-lines', '--columns', 'address']),
+  pipe('inspect.skipbad.json', ['inspect', broken, '--skip-bad-lines', '--json', '-q']),
   pipe('inspect.nocluster.table', ['inspect', 'orders-dlq']),
   pipe('inspect.badflag.table', ['inspect', dlq, '--stag', 'TASK_PUT']),
   pipe('inspect.badflag.json', ['inspect', dlq, '--stag', 'TASK_PUT', '--json']),

@@ -248,7 +248,7 @@ describe('what happens to a topic during a read', () => {
   })
 })
 
-test('a read that the broker throttles is slow and whole', async () => {
+test('a read that the broker throttles is slow and whole', async ({onTestFailed}) => {
   const topic = unique('reader-throttled')
   await java.createTopic(topic, {partitions: 2})
   const big = [0, 1].flatMap(partition =>
@@ -258,7 +258,13 @@ test('a read that the broker throttles is slow and whole', async () => {
   const clientId = unique('throttled')
   // The broker averages over ten seconds: 200 kB pass at once, the rest has to wait.
   await setQuota(bootstrapServers, {clientId, bytesPerSecond: 20_000})
-  await using slow = await connectPlain(bootstrapServers, {config: {clientId}, tuning: {partitionMaxBytes: 50_000}})
+  const talk: string[] = []
+  const debug = (line: string): void => void talk.push(`${Math.round(performance.now())} ms: ${line}`)
+  onTestFailed(() => {
+    throw new Error(`what the client did:\n${talk.join('\n')}`)
+  })
+  const tuning = {partitionMaxBytes: 50_000}
+  await using slow = await connectPlain(bootstrapServers, {config: {clientId}, tuning, debug})
   const {records: found, blocks, notices} = await readAll(slow, await wholeTopic(cluster, topic, 2))
   expect(found).toHaveLength(22)
   expect(notices).toEqual([])

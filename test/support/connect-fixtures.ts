@@ -40,9 +40,14 @@ export const CONNECT_TOPICS = Object.keys(FILES) as ConnectTopic[]
 
 const DIRECTORY = new URL('../fixtures/connect/', import.meta.url)
 
+/** The archive that holds it. */
+export function connectFile(topic: ConnectTopic): URL {
+  return new URL(FILES[topic], DIRECTORY)
+}
+
 /** All records of one of these topics, by partition and offset, through the archive adapter. */
 export async function connectRecords(topic: ConnectTopic): Promise<KafkaRecord[]> {
-  await using archive = await openArchive(fileURLToPath(new URL(FILES[topic], DIRECTORY)))
+  await using archive = await openArchive(fileURLToPath(connectFile(topic)))
   const [description] = await archive.reader.topics([topic])
   const partitions = description?.partitions.map(({partition}) => partition) ?? []
   const ends = await archive.reader.offsets(partitions.map(partition => ({topic, partition, at: 'latest'})))

@@ -1,8 +1,12 @@
 import {spawn} from 'node:child_process'
 import {randomBytes} from 'node:crypto'
+import {readdir, readFile} from 'node:fs/promises'
 import {fileURLToPath} from 'node:url'
 import {setTimeout as sleep} from 'node:timers/promises'
 import type {ArchiveBytes, ArchiveRecord, SourceRecord} from '../../sandbox/archive-record.ts'
+
+/** State of a connection in /proc/net/tcp. */
+const ESTABLISHED = '01'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -66,6 +70,28 @@ export async function eventually<T>(what: string, look: () => Promise<T | null>,
     if (Date.now() > deadline) throw new Error(`not within ${timeoutMs} ms: ${what}`)
     await sleep(100)
   }
+}
+
+/** On a busy machine a stop takes a while to reach every thread. */
+export async function isStopped(pid: number): Promise<boolean> {
+  const threads = await readdir(`/proc/${pid}/task`)
+  const states = await Promise.all(
+    threads.map(async thread => {
+      const stat = await readFile(`/proc/${pid}/task/${thread}/stat`, 'utf8')
+      return stat.slice(stat.lastIndexOf(')') + 2, stat.lastIndexOf(')') + 3)
+    }),
+  )
+  return states.every(state => state === 'T')
+}
+
+/** Bytes that came to this port of 127.0.0.1 and that nobody has read, over all connections. */
+export async function unreadBytes(port: number): Promise<number> {
+  const [, ...connections] = (await readFile('/proc/net/tcp', 'utf8')).trim().split('\n')
+  const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
+  return connections
+    .map(line => line.trim().split(/\s+/))
+    .filter(([, address, , state]) => address?.endsWith(local) === true && state === ESTABLISHED)
+    .reduce((sum, [, , , , queues]) => sum + Number.parseInt(queues?.split(':')[1] ?? '0', 16), 0)
 }
 
 /** What has to survive a replay, in a form that two records can be compared by. */

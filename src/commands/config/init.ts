@@ -1,4 +1,4 @@
-import {Flags} from '@oclif/core'
+import * as Flags from '@oclif/core/flags'
 import {BaseCommand, outputFormat} from '../../lib/cli/base-command.ts'
 import {userFilePath} from '../../lib/cli/config/load.ts'
 import {writeProfile} from '../../lib/cli/config/write.ts'

@@ -1,7 +1,7 @@
-import {Command} from '@oclif/core'
+import {Command} from '@oclif/core/command'
 import type {Interfaces} from '@oclif/core'
 import type {Clock} from '../clock.ts'
-import {RefusedError} from '../errors.ts'
+import {RefusedError, UsageError} from '../errors.ts'
 import {createPaint} from '../render/paint.ts'
 import {sanitize} from '../render/sanitize.ts'
 import type {RenderContext} from '../render/view.ts'
@@ -83,6 +83,7 @@ export abstract class BaseCommand<Result> extends Command {
     const chooses = definitions['profile'] === connectionFlags.profile && typeof flags['profile'] === 'string'
     const settings = effectiveSettings(await this.configuration(), chooses ? String(flags['profile']) : null)
     await applyFlagDefaults(parsed, {definitions, defaults: settings.defaults ?? {}, context: this})
+    refuseEmptyPaths(flags, definitions)
     report.json = outputFormat(flags) === 'json'
     report.quiet = flags['quiet'] === true
     report.verbose = flags['verbose'] === true
@@ -188,4 +189,13 @@ export abstract class BaseCommand<Result> extends Command {
 export function outputFormat(flags: {readonly [name: string]: unknown}): OutputFormat {
   if (flags['json'] === true) return 'json'
   return OUTPUT_FORMATS.find(format => format === flags['output']) ?? 'table'
+}
+
+/** An empty path is an unset variable in a script, and would stand for the working directory. @throws UsageError */
+function refuseEmptyPaths(flags: Readonly<Record<string, unknown>>, definitions: Interfaces.FlagInput): void {
+  for (const [name, definition] of Object.entries(definitions)) {
+    const kind = 'helpValue' in definition ? definition.helpValue : undefined
+    if (flags[name] !== '' || typeof kind !== 'string' || !/FILE|DIR/.test(kind)) continue
+    throw new UsageError(`--${name} is empty`, {hints: [`give it a ${kind}`], context: {flag: name}})
+  }
 }

@@ -1,4 +1,5 @@
-import {Args, Flags} from '@oclif/core'
+import * as Args from '@oclif/core/args'
+import * as Flags from '@oclif/core/flags'
 import {BugError} from '../errors.ts'
 import {FILTER_NAMES, FILTERS, type FilterName} from '../select/filters/index.ts'
 import {parseByteRate, parseCount, parseDuration} from '../select/values.ts'

@@ -1,6 +1,6 @@
 import type {Command, Interfaces} from '@oclif/core'
-import {CommandHelp, Help} from '@oclif/core'
-import {runtimeOf} from './runtime.ts'
+import {CommandHelp, Help} from '@oclif/core/help'
+import {findRuntime, runtimeOf} from './runtime.ts'
 
 /** Commands by what a person wants to do; a command that is missing here stands under MORE. */
 export const COMMAND_GROUPS: readonly (readonly [title: string, ids: readonly string[]])[] = [
@@ -52,7 +52,7 @@ export default class KdlqHelp extends Help {
   protected override CommandHelpClass = GroupedCommandHelp
 
   constructor(config: Interfaces.Config, opts: Partial<Interfaces.HelpOptions> = {}) {
-    super(config, {...opts, maxWidth: Math.min(runtimeOf(config).io.stdout.width ?? 80, 120)})
+    super(config, {...opts, maxWidth: Math.min(findRuntime(config)?.io.stdout.width ?? 80, 120)})
   }
 
   protected override formatCommands(commands: Command.Loadable[]): string {

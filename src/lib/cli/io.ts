@@ -19,7 +19,7 @@ export function processIo(): Io {
   return {
     stdin: process.stdin,
     stdout: new StreamOutput(process.stdout),
-    stderr: new StreamOutput(process.stderr),
+    stderr: new StreamOutput(process.stderr, {talk: true}),
     env: process.env,
   }
 }

@@ -1,4 +1,5 @@
 import type {Writable} from 'node:stream'
+import {IoError} from '../errors.ts'
 import {errorCode} from './guards.ts'
 
 /** Thrown by a write to a stream whose reader has gone (`| head`); ends a reading command with exit 0. */
@@ -9,12 +10,21 @@ export class OutputClosedError extends Error {
   }
 }
 
+/** Thrown by a write that the system refuses, such as one to a file on a full disk. */
+export class OutputFailedError extends IoError {
+  constructor(cause: Error) {
+    const code = errorCode(cause) ?? cause.message
+    const why = code === 'ENOSPC' ? 'the disk is full' : code
+    super(`the output could not be written (${why})`, {code: 'E_OUTPUT', context: {}, cause})
+  }
+}
+
 /** What a command writes to; `write` waits when the other side is slow. */
 export interface Output {
   readonly isTTY: boolean
   /** Columns of the terminal; null without one. */
   readonly width: number | null
-  /** @throws OutputClosedError when the reader has gone and nobody said to go on */
+  /** @throws OutputClosedError when the reader has gone, OutputFailedError; not when the stream is only talk */
   write(text: string | Uint8Array): Promise<void>
   /** Everything written so far has left the process. */
   flush(): Promise<void>
@@ -48,14 +58,19 @@ export class StreamOutput implements Output {
   #timer: NodeJS.Timeout | null = null
   #lastWriteAt = -Infinity
   #tail: Promise<void> = Promise.resolve()
+  readonly #talk: boolean
+  readonly #listener = (error: Error): void => this.#onError(error)
   #closed = false
   #failure: Error | null = null
   #dropWhenClosed = false
   readonly #listeners: (() => void)[] = []
 
-  constructor(stream: Writable & TerminalFacts) {
+  /** @param options.talk nothing depends on this stream: what it does not take is dropped */
+  constructor(stream: Writable & TerminalFacts, {talk = false}: {readonly talk?: boolean} = {}) {
     this.#stream = stream
-    stream.on('error', error => this.#onError(error))
+    this.#talk = talk
+    this.#dropWhenClosed = talk
+    stream.on('error', this.#listener)
   }
 
   get isTTY(): boolean {
@@ -125,19 +140,35 @@ export class StreamOutput implements Output {
   async #deliver(chunk: string | Uint8Array): Promise<void> {
     this.#check()
     if (this.#closed) return
+    this.#dropOtherListeners()
     const {promise, resolve} = Promise.withResolvers<void>()
-    this.#stream.write(chunk, error => {
-      if (error !== null && error !== undefined) this.#onError(error)
+    try {
+      this.#stream.write(chunk, error => {
+        if (error !== null && error !== undefined) this.#onError(error)
+        resolve()
+      })
+    } catch (error) {
+      // A file as stdout is written to synchronously and throws.
+      this.#onError(error instanceof Error ? error : new Error(String(error)))
       resolve()
-    })
+    }
     await promise
     this.#check()
+  }
+
+  /** oclif listens on stdout too, and throws from there what the run already tells. */
+  #dropOtherListeners(): void {
+    if (this.#stream.listenerCount('error') < 2) return
+    for (const listener of this.#stream.listeners('error')) {
+      if (listener !== this.#listener) this.#stream.off('error', listener)
+    }
   }
 
   #onError(error: Error): void {
     if (this.#closed) return
     this.#closed = true
-    if (!isClosedPipe(error)) this.#failure = error
-    for (const listener of this.#listeners) listener()
+    if (!isClosedPipe(error) && !this.#talk) this.#failure = new OutputFailedError(error)
+    // A failure is told by the next write; the listeners would end the run as if it had succeeded.
+    else if (!this.#dropWhenClosed) for (const listener of this.#listeners) listener()
   }
 }

@@ -2,7 +2,7 @@ import {readFile} from 'node:fs/promises'
 import type {DeadLetter, PartitionScan} from '../dead-letter/model.ts'
 import {freezeSelection} from '../dead-letter/freeze.ts'
 import {type DeadLetterScan, scanDeadLetters} from '../dead-letter/scan.ts'
-import {isScanIncomplete} from '../dead-letter/scan-tally.ts'
+import {isScanIncomplete, LIMIT_REASON} from '../dead-letter/scan-tally.ts'
 import {DIALECTS} from '../dialects/registry.ts'
 import {EXIT, IoError} from '../errors.ts'
 import type {Cluster, CommittedOffset} from '../kafka/ports.ts'
@@ -11,6 +11,7 @@ import {compileFilters} from '../select/compile.ts'
 import type {FrozenSelection} from '../select/selection.ts'
 import {type ArchiveSource, formatSource} from '../select/source.ts'
 import {BaseCommand} from './base-command.ts'
+import type {EffectiveSettings} from './config/settings.ts'
 import {readBaseline} from './baseline.ts'
 import {type ConnectionFlags, connectionConfig, readRateOf} from './connection.ts'
 import {errorCode} from './guards.ts'
@@ -29,6 +30,7 @@ export interface ScanExtras {
 /** Base of commands that read records of topics or archives. */
 export abstract class RecordCommand<Result> extends BaseCommand<Result> {
   #badLines = 0
+  #warnedUnused = false
 
   /** Sources and flags as a request; says which zone was taken for times without one. */
   protected async request(sources: readonly string[], flags: RecordFlags): Promise<Request> {
@@ -70,7 +72,7 @@ export abstract class RecordCommand<Result> extends BaseCommand<Result> {
     }
     if (source.kind === 'stdin') return openArchive(this.io.stdin, {...options, name: '-'})
     if (source.kind === 'archive') return openArchive(source.path, {...options, name: source.path})
-    const {resolveExample} = await import('../kafka/archive/examples.ts')
+    const {resolveExample} = await import('../kafka/archive/index.ts')
     return openArchive(await resolveExample(this.runtime.packageRoot, source.name), {
       ...options,
       name: `example:${source.name}`,
@@ -95,6 +97,7 @@ export abstract class RecordCommand<Result> extends BaseCommand<Result> {
     {label = 'reading'}: ScanExtras = {},
   ): Promise<DeadLetterScan> {
     const settings = await this.settings(flags.profile)
+    await this.#warnUnused(settings)
     const filters = await compileFilters(frozen.filters)
     const progress = this.progress()
     const scan = scanDeadLetters(cluster, frozen, filters, {
@@ -103,6 +106,16 @@ export abstract class RecordCommand<Result> extends BaseCommand<Result> {
       onProgress: ({records, bytes}) => void progress.update({label, done: records, bytes}),
     })
     return {scanned: () => scan.scanned(), [Symbol.asyncIterator]: () => this.#watched(scan, frozen, progress)}
+  }
+
+  /** A setting that is read and does nothing would be trusted: redaction above all. */
+  async #warnUnused(settings: EffectiveSettings): Promise<void> {
+    if (this.#warnedUnused) return
+    this.#warnedUnused = true
+    const unused = (['redact', 'headerMappings', 'parkingTopic', 'ledger'] as const).filter(
+      key => settings[key] !== undefined,
+    )
+    if (unused.length > 0) await this.warnUser(`not applied by this version: ${unused.join(', ')} of the configuration`)
   }
 
   async *#watched(
@@ -124,28 +137,41 @@ export abstract class RecordCommand<Result> extends BaseCommand<Result> {
     }
   }
 
-  /** Says how many records matched, and what `checkScan` says. */
+  /** Says how many records matched, whether `--limit` left some unread, and what `checkScan` says. */
   protected async closeScan(scanned: readonly PartitionScan[], matched: number): Promise<void> {
     const records = scanned.reduce((sum, scan) => sum + scan.records, 0)
-    await this.say(`${formatCount(matched)} of ${plural(records, 'record')} match`)
+    const isCutShort = scanned.some(({reason}) => reason === LIMIT_REASON)
+    await this.say(
+      `${formatCount(matched)} of ${plural(records, 'record')} match${isCutShort ? '; stopped at --limit, before the end' : ''}`,
+    )
     await this.checkScan(scanned)
   }
 
   /** Says what a scan could not read, and sets exit code 3 for it. */
   protected async checkScan(scanned: readonly PartitionScan[]): Promise<void> {
+    for (const problem of this.#problems(scanned)) await this.warnUser(problem)
+    if (scanned.some(isScanIncomplete) || this.#badLines > 0) this.setExitCode(EXIT.BAD_ANSWER)
+  }
+
+  /** Warnings for a JSON document whose scan has ended, before `checkScan` says them. */
+  protected documentWarnings(scanned: readonly PartitionScan[]): readonly string[] {
+    return [...this.warnings, ...this.#problems(scanned)]
+  }
+
+  #problems(scanned: readonly PartitionScan[]): readonly string[] {
     const whereErrors = scanned.reduce((sum, scan) => sum + (scan.whereErrors ?? 0), 0)
-    if (whereErrors > 0) {
-      await this.warnUser(
-        `--where could not be evaluated on ${plural(whereErrors, 'record')}, which count as not matched`,
+    const incomplete = scanned
+      .filter(isScanIncomplete)
+      .map(
+        ({topic, partition, reason}) => `${topic}:${partition} was not read to its end: ${reason ?? 'unknown reason'}`,
       )
-    }
-    for (const scan of scanned.filter(isScanIncomplete)) {
-      await this.warnUser(`${scan.topic}:${scan.partition} was not read to its end: ${scan.reason ?? 'unknown reason'}`)
-      this.setExitCode(EXIT.BAD_ANSWER)
-    }
-    if (this.#badLines === 0) return
-    await this.warnUser(`${plural(this.#badLines, 'broken line')} left out`)
-    this.setExitCode(EXIT.BAD_ANSWER)
+    return [
+      ...(whereErrors > 0
+        ? [`--where could not be evaluated on ${plural(whereErrors, 'record')}, which count as not matched`]
+        : []),
+      ...incomplete,
+      ...(this.#badLines > 0 ? [`${plural(this.#badLines, 'broken line')} left out`] : []),
+    ]
   }
 
   /** ` --archive FILE` for a next command on the same archive; empty for a cluster. */
@@ -157,7 +183,7 @@ export abstract class RecordCommand<Result> extends BaseCommand<Result> {
   /** `example:` alone lists what ships in the package. @returns true when the list was printed */
   protected async printedExamples(request: Request): Promise<boolean> {
     if (!request.archives.some(source => source.kind === 'example' && source.name === '')) return false
-    const {listExamples} = await import('../kafka/archive/examples.ts')
+    const {listExamples} = await import('../kafka/archive/index.ts')
     for (const {name} of await listExamples(this.runtime.packageRoot)) await this.print(`example:${name}\n`)
     return true
   }

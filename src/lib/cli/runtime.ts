@@ -44,9 +44,15 @@ function isCarrier(options: unknown): options is Carrier {
   return typeof options === 'object' && options !== null && runtimeKey in options
 }
 
+/** Null when oclif's own tools (manifest, reference) load the commands. */
+export function findRuntime(config: Config): Runtime | null {
+  const options: unknown = 'options' in config ? config.options : undefined
+  return isCarrier(options) ? options[runtimeKey] : null
+}
+
 /** @throws BugError when a command was started by something else than src/main.ts */
 export function runtimeOf(config: Config): Runtime {
-  const options: unknown = 'options' in config ? config.options : undefined
-  if (!isCarrier(options)) throw new BugError('a command was started without a runtime')
-  return options[runtimeKey]
+  const runtime = findRuntime(config)
+  if (runtime === null) throw new BugError('a command was started without a runtime')
+  return runtime
 }

@@ -1,4 +1,4 @@
-import type {ArchiveWriter, WrittenFile} from '../kafka/archive/archive-writer.ts'
+import type {ArchiveWriter, WrittenFile} from '../kafka/archive/index.ts'
 import type {DeadLetter} from './model.ts'
 
 export interface ExportResult {

@@ -1,3 +1,4 @@
+import {causeMessageOf} from '../dialects/root-cause.ts'
 import {recordBytes} from './dead-letter.ts'
 import type {RecordBytes} from './dead-letter.ts'
 import {GROUP_KEYS} from './group-keys.ts'
@@ -20,7 +21,17 @@ export interface FailureGroup {
   readonly example: string
   readonly bytes: RecordBytes
   /** What the example says about its failure, for people; null where it does not. */
-  readonly sample: {readonly stage: string | null; readonly exception: string | null; readonly message: string | null}
+  readonly sample: FailureSample
+}
+
+/** Longer texts are cut. */
+export interface FailureSample {
+  readonly stage: string | null
+  readonly exception: string | null
+  readonly message: string | null
+  /** Root cause, and what it says itself. */
+  readonly cause: string | null
+  readonly causeMessage: string | null
 }
 
 export interface GroupReport {
@@ -119,7 +130,13 @@ class BoundedGrouper implements Grouper {
     return {
       by: Object.fromEntries(this.#by.map((word, index) => [word, values[index] ?? null])),
       example: address,
-      sample: {stage: cut(stage), exception: cut(exception?.class), message: cut(exception?.message)},
+      sample: {
+        stage: cut(stage),
+        exception: cut(exception?.class),
+        message: cut(exception?.message),
+        cause: cut(exception?.cause),
+        causeMessage: cut(exception === undefined ? undefined : causeMessageOf(exception)),
+      },
       count: 0,
       first: null,
       last: null,

@@ -1,5 +1,7 @@
+import type {Clock} from '../clock.ts'
+import {systemClock} from '../clock.ts'
 import {PartialFailureError, RefusedError, type KdlqError} from '../errors.ts'
-import type {CallOptions, Cluster, NewTopic, ProducerSession, ProduceResult} from '../kafka/ports.ts'
+import type {CallOptions, Cluster, NewTopic, OutgoingBatch, ProducerSession, ProduceResult} from '../kafka/ports.ts'
 import type {KafkaRecord} from '../kafka/record.ts'
 import {RecordBatchBuilder} from '../kafka/records/batch-builder.ts'
 import type {CompressionType} from '../kafka/records/types.ts'
@@ -177,9 +179,11 @@ export async function importRecords(
   {
     compression,
     onProgress,
+    clock = systemClock,
     ...options
   }: CallOptions & {
     readonly compression: CompressionType
+    readonly clock?: Clock | undefined
     readonly onProgress?: ((imported: number) => void) | undefined
   },
 ): Promise<ImportResult> {
@@ -193,7 +197,7 @@ export async function importRecords(
     transactionalId: null,
     deliveryTimeoutMs: DELIVERY_TIMEOUT_MS,
   })
-  const run = new ImportRun(session, counts, rule, options)
+  const run = new ImportRun(session, counts, rule, {...options, clock})
   for await (const {record} of records) {
     options.signal?.throwIfAborted()
     if (await run.add(record)) onProgress?.(run.imported)
@@ -202,13 +206,20 @@ export async function importRecords(
   return {imported: run.imported, targets: run.targets()}
 }
 
+interface ImportOptions extends CallOptions {
+  readonly clock: Clock
+}
+
+/** How long batches on their way may take to be acknowledged after an abort, ms; the rest of two seconds is for closing. */
+const SETTLE_MS = 1500
+
 /** One open batch a target partition, sent together. */
 class ImportRun {
   imported = 0
   readonly #session: ProducerSession
   readonly #partitions: ReadonlyMap<string, number>
   readonly #rule: ImportRule
-  readonly #options: CallOptions
+  readonly #options: ImportOptions
   readonly #open = new Map<string, {topic: string; partition: number; records: RecordBatchBuilder}>()
   readonly #written = new Map<string, ImportTarget>()
   #bytes = 0
@@ -218,7 +229,7 @@ class ImportRun {
     session: ProducerSession,
     partitions: ReadonlyMap<string, number>,
     rule: ImportRule,
-    options: CallOptions,
+    options: ImportOptions,
   ) {
     this.#session = session
     this.#partitions = partitions
@@ -254,7 +265,7 @@ class ImportRun {
     this.#open.clear()
     this.#bytes = 0
     if (batches.length === 0) return
-    const results = await this.#session.produce(batches, this.#options)
+    const results = await this.#produce(batches)
     let failure: ProduceResult | null = null
     for (const [index, batch] of batches.entries()) {
       const result = results[index]
@@ -268,6 +279,27 @@ class ImportRun {
       this.imported += batch.records.count
     }
     if (failure !== null && failure.error !== null) throw this.#stopped(failure.error, failure)
+  }
+
+  /** An abort gives the batches on their way some time to be acknowledged, so that it is known what was written. */
+  async #produce(batches: readonly OutgoingBatch[]): Promise<readonly ProduceResult[]> {
+    const {clock, signal} = this.#options
+    signal?.throwIfAborted()
+    const giveUp = new AbortController()
+    const done = new AbortController()
+    const onAbort = (): void => {
+      clock.sleep(SETTLE_MS, {signal: done.signal}).then(
+        () => giveUp.abort(signal?.reason),
+        () => undefined,
+      )
+    }
+    signal?.addEventListener('abort', onAbort, {once: true})
+    try {
+      return await this.#session.produce(batches, {signal: giveUp.signal})
+    } finally {
+      done.abort()
+      signal?.removeEventListener('abort', onAbort)
+    }
   }
 
   targets(): readonly ImportTarget[] {

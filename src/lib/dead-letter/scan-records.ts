@@ -124,7 +124,7 @@ export class BlockScan implements RecordScan {
         const matches = this.#matches(block, tally)
         yield {block, matches: () => matches}
         // Whoever leaves a block early still gets counts of all of it.
-        while (!this.#isFull() && matches.next().done !== true);
+        while (matches.next().done !== true);
         this.#reportProgress()
         if (this.#isFull()) return
       }
@@ -137,8 +137,13 @@ export class BlockScan implements RecordScan {
     const match = new CurrentMatch(topic, partition, this.#options.createDeadLetter ?? createDeadLetter)
     for (const batch of block.batches) {
       const before = tally.records
-      const lost = (): void => tally.addUndecodable(batch, tally.records - before)
+      // What lies behind the limit is not part of the answer, whole or broken: it is only left.
+      const lost = (): void => (this.#isFull() ? tally.leave() : tally.addUndecodable(batch, tally.records - before))
       for (const cursor of recordsIn({batches: [batch], from, to}, lost)) {
+        if (this.#isFull()) {
+          tally.leave()
+          return
+        }
         tally.records += 1
         if (fromTimeMs !== null && cursor.timestamp < fromTimeMs) continue
         if (toTimeMs !== null && cursor.timestamp >= toTimeMs) continue
@@ -148,7 +153,6 @@ export class BlockScan implements RecordScan {
         if (peek === 'maybe' && !this.#isMatch(match.deadLetter(), tally)) continue
         this.#matched += 1
         yield match
-        if (this.#isFull()) return
       }
     }
   }

@@ -4,8 +4,11 @@ import type {RecordBatchView} from '../kafka/records/types.ts'
 import type {FrozenRange} from '../select/selection.ts'
 import type {PartitionScan} from './model.ts'
 
+/** `reason` of a partition that was not read to its end because `--limit` was reached. */
+export const LIMIT_REASON = 'limit'
+
 /** Reasons of a scan that was ended on purpose: it is not complete, and nothing is wrong. */
-const ON_PURPOSE = new Set(['limit'])
+const ON_PURPOSE = new Set<string>([LIMIT_REASON])
 
 /**
  * True for a scan whose answer may lack something that was asked for (exit 3). One that `--limit` ended says
@@ -67,13 +70,18 @@ export class RangeTally {
     this.#lose(records - readOf)
   }
 
+  /** Records of the last block stay unread: the range is not done, whatever the block says. */
+  leave(): void {
+    this.#done = false
+  }
+
   #lose(records: number): void {
     this.#undecodable += Math.max(1, records)
     this.#reason ??= 'undecodable'
   }
 
   /** @param whyNot reason for a range that is not done although nothing went wrong with it */
-  toScan(whyNot: 'limit' | 'interrupted'): PartitionScan {
+  toScan(whyNot: typeof LIMIT_REASON | 'interrupted'): PartitionScan {
     const {topic, partition, from, to} = this.range
     const reason = this.#reason ?? (this.#done ? null : whyNot)
     return {

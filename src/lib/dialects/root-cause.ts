@@ -1,3 +1,5 @@
+import type {FailureException} from './model.ts'
+
 const MARK = 'Caused by: '
 
 /** What a Java stack trace names as the root cause. */
@@ -22,6 +24,29 @@ export function rootCauseOf(stack: string): RootCause | undefined {
     }
   }
   return undefined
+}
+
+/**
+ * What the root cause itself says: by header, else from the stack trace when that names the same class; undefined
+ * without a cause, and when the cause says nothing.
+ */
+export function causeMessageOf({cause, causeMessage, stack}: FailureException): string | undefined {
+  if (cause === undefined) return undefined
+  const root = causeMessage === undefined && stack !== undefined ? rootCauseOf(stack) : undefined
+  const message = causeMessage ?? (root?.class === cause ? root.message : null)
+  return message === null || message === '' ? undefined : message
+}
+
+/** Root cause if one is known, else the exception, with what it says; a cause without words lets the exception speak. */
+export function headlineOf(exception: FailureException | undefined): {
+  readonly class: string | null
+  readonly message: string | null
+} {
+  if (exception === undefined) return {class: null, message: null}
+  return {
+    class: exception.cause ?? exception.class ?? null,
+    message: causeMessageOf(exception) ?? exception.message ?? null,
+  }
 }
 
 /** `CLASS[: MESSAGE]` as `Throwable.toString` prints it; undefined when the text is not of that form. */

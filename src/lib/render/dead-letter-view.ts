@@ -1,6 +1,7 @@
 import type {DeadLetter} from '../dead-letter/model.ts'
 import {recordBytes} from '../dead-letter/dead-letter.ts'
 import type {RecordCoordinates} from '../dialects/model.ts'
+import {headlineOf} from '../dialects/root-cause.ts'
 import {bytesToFullText, bytesToText} from './bytes.ts'
 import {deadLetterToJson, decodePlain} from './dead-letter-json.ts'
 import {formatAge, formatTimestamp} from './time.ts'
@@ -24,10 +25,7 @@ function ownerOf({failure}: DeadLetter): string | null {
   return failure.connector ?? failure.group ?? failure.app ?? null
 }
 
-/** Root cause if one is known, else the exception. */
-function causeOf({failure}: DeadLetter): string | null {
-  return failure.exception?.cause ?? failure.exception?.class ?? null
-}
+const causeOf = ({failure}: DeadLetter): string | null => headlineOf(failure.exception).class
 
 function time({record}: DeadLetter, {width, nowMs}: RenderContext): string | null {
   if (record.timestamp === null) return null
@@ -59,14 +57,14 @@ const COLUMNS: readonly Column<DeadLetter>[] = [
       return name === null || width === null ? name : simpleName(name)
     },
     tone: () => 'bad',
-    minWidth: 12,
+    minWidth: 14,
     priority: 8,
   },
   {
     name: 'message',
     header: 'MESSAGE',
-    text: ({failure}) => failure.exception?.message ?? null,
-    minWidth: 12,
+    text: ({failure}) => headlineOf(failure.exception).message,
+    minWidth: 20,
     priority: 7,
   },
   {name: 'owner', header: 'OWNER', text: ownerOf, minWidth: 8, priority: 3},

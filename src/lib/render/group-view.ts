@@ -11,6 +11,9 @@ export interface GroupRow extends FailureGroup {
   readonly change?: 'new' | 'grown' | 'same' | 'gone'
 }
 
+/** Root cause if one is known, else the exception. */
+const causeOf = ({sample: {cause, exception}}: GroupRow): string | null => cause ?? exception
+
 const CLASS_WORDS: readonly string[] = ['exception', 'cause', 'component']
 
 function seen(epochMs: string | null, {width, nowMs}: RenderContext): string | null {
@@ -37,18 +40,26 @@ function byColumn(word: GroupKey): Column<GroupRow> {
 /** Groups of `stats`, with one column per word of `--by`. */
 export function createGroupView(by: readonly GroupKey[], options: {readonly compared: boolean}): View<GroupRow> {
   const sample: readonly Column<GroupRow>[] = [
-    {name: 'sample-stage', header: 'STAGE', text: ({sample: {stage}}) => stage, minWidth: 8, priority: 6},
+    {name: 'sample-stage', header: 'STAGE', text: ({sample: {stage}}) => stage, minWidth: 8, priority: 5},
     {
       name: 'sample-exception',
       header: 'EXCEPTION',
-      text: ({sample: {exception}}) => exception,
-      display: ({sample: {exception}}, {width}) =>
-        exception === null || width === null ? exception : simpleName(exception),
+      text: causeOf,
+      display: (group, {width}) => {
+        const name = causeOf(group)
+        return name === null || width === null ? name : simpleName(name)
+      },
       tone: () => 'bad',
-      minWidth: 12,
+      minWidth: 14,
       priority: 7,
     },
-    {name: 'sample-message', header: 'MESSAGE', text: ({sample: {message}}) => message, minWidth: 12, priority: 5},
+    {
+      name: 'sample-message',
+      header: 'MESSAGE',
+      text: ({sample: {message, causeMessage}}) => causeMessage ?? message,
+      minWidth: 16,
+      priority: 6,
+    },
   ]
   const columns: readonly Column<GroupRow>[] = [
     {

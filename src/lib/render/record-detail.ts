@@ -1,14 +1,16 @@
 import type {DeadLetter} from '../dead-letter/model.ts'
 import type {RecordCoordinates} from '../dialects/model.ts'
+import {causeMessageOf} from '../dialects/root-cause.ts'
 import type {KafkaRecord} from '../kafka/record.ts'
 import {bytesToFullText, bytesToText, hexDump, isReadable} from './bytes.ts'
 import {formatCoordinates} from './dead-letter-view.ts'
-import {formatBytes} from './numbers.ts'
+import {formatBytes, plural} from './numbers.ts'
 import type {Tone} from './paint.ts'
 import {sanitize, sanitizeBlock} from './sanitize.ts'
 import {renderFoldedStack, renderFullStack} from './stack.ts'
 import {formatAge, formatTimestamp} from './time.ts'
 import type {RenderContext} from './view.ts'
+import {displayWidth} from './width.ts'
 
 /** The record at the origin, beside the dead letter. */
 export type OriginComparison =
@@ -26,6 +28,10 @@ export interface DetailOptions {
 /** Longest value on a terminal without `--raw` or `--hex`, in bytes. */
 const MAX_VALUE_BYTES = 4096
 const LABEL_WIDTH = 12
+/** Widest line of a header without `--full-stack`, in columns: class names and messages stay whole, traces do not. */
+const MAX_HEADER_WIDTH = 160
+/** A value gets so many columns, however long its name is. */
+const MIN_HEADER_VALUE_WIDTH = 40
 
 /** Everything about one dead letter, for reading; ends with a line break. */
 export function* renderDetail(
@@ -61,7 +67,7 @@ export function* renderDetail(
   yield line('exception', failure.exception?.class, 'bad')
   yield line('message', failure.exception?.message)
   yield line('caused by', failure.exception?.cause, 'bad')
-  yield line('cause says', failure.exception?.causeMessage)
+  yield line('cause says', failure.exception === undefined ? null : causeMessageOf(failure.exception))
   yield line('description', failure.description)
   yield line('origin', originText(failure.origin, context))
   if (failure.last !== undefined) yield line('last', originText(failure.last, context))
@@ -78,7 +84,7 @@ export function* renderDetail(
     if (options.fullStack) yield renderFullStack(failure.exception.stack)
     else yield* renderFoldedStack(failure.exception.stack, paint)
   }
-  yield* headerLines(record, context)
+  yield* headerLines(record, options.fullStack, context)
   yield* payloadLines('Key', record.key, options.hex, context)
   yield* payloadLines('Value', record.value, options.hex, context)
 }
@@ -107,14 +113,25 @@ function* originLines(
   } else yield line('at origin', `${origin.state}: ${origin.reason}`, 'warn')
 }
 
-function* headerLines(record: KafkaRecord, {paint, width}: RenderContext): Generator<string> {
+function* headerLines(record: KafkaRecord, isWhole: boolean, {paint}: RenderContext): Generator<string> {
   if (record.headers.length === 0) return
   const bytes = record.headers.reduce((sum, {name, value}) => sum + name.length + (value?.length ?? 0), 0)
   yield `\n${paint('heading', 'Headers')} ${paint('faint', `${record.headers.length}, ${formatBytes(bytes)}`)}\n`
+  let cut = 0
   for (const {name, value} of record.headers) {
-    const text = width === null ? bytesToFullText(value) : bytesToText(value, Math.max(40, width - name.length - 3))
-    yield `${paint('name', bytesToText(name))} = ${text}\n`
+    const title = bytesToText(name)
+    const whole = bytesToFullText(value)
+    const room = Math.max(MIN_HEADER_VALUE_WIDTH, MAX_HEADER_WIDTH - displayWidth(title) - ' = '.length)
+    if (isWhole || value === null || displayWidth(whole) <= room) {
+      yield `${paint('name', title)} = ${whole}\n`
+      continue
+    }
+    cut++
+    const size = formatBytes(value.length)
+    yield `${paint('name', title)} = ${bytesToText(value, room - size.length - 1)} ${paint('faint', size)}\n`
   }
+  if (cut > 0)
+    yield `${paint('faint', `${plural(cut, 'value')} cut; --full-stack shows all of ${cut === 1 ? 'it' : 'them'}`)}\n`
 }
 
 function* payloadLines(

@@ -1,4 +1,4 @@
-import Table from 'cli-table3'
+import type CliTable from 'cli-table3'
 import {sanitize} from './sanitize.ts'
 import type {Column, RenderContext} from './view.ts'
 import {cutToWidth, displayWidth} from './width.ts'
@@ -11,6 +11,8 @@ interface Cell {
   readonly plain: string
   readonly width: number
 }
+
+type TableClass = typeof CliTable
 
 export interface TableOptions {
   /** Rows that are drawn together; default 200. */
@@ -29,14 +31,16 @@ export async function* renderTable<T>(
   context: RenderContext,
   options: TableOptions = {},
 ): AsyncGenerator<string> {
+  // Only a table needs it, and starting up is worth more.
+  const {default: Table} = await import('cli-table3')
   let layout: Layout<T> | null = null
   for await (const block of blocksOf(items, options.blockRows ?? BLOCK_ROWS)) {
     const before: Layout<T> | null = layout
     if (before === null || context.width === null) layout = layOut(columns, block, before, context)
     if (before === null && layout !== null) tellDropped(columns, layout, options)
-    yield drawBlock(layout ?? layOut(columns, [], null, context), block, {withHeader: before === null, context})
+    yield drawBlock(layout ?? layOut(columns, [], null, context), block, {Table, withHeader: before === null, context})
   }
-  if (layout === null) yield drawBlock(layOut(columns, [], null, context), [], {withHeader: true, context})
+  if (layout === null) yield drawBlock(layOut(columns, [], null, context), [], {Table, withHeader: true, context})
 }
 
 function tellDropped<T>(columns: readonly Column<T>[], layout: Layout<T>, {onDropped}: TableOptions): void {
@@ -117,7 +121,7 @@ const NO_BORDER = Object.fromEntries(
 function drawBlock<T>(
   layout: Layout<T>,
   items: readonly T[],
-  {withHeader, context}: {withHeader: boolean; context: RenderContext},
+  {Table, withHeader, context}: {Table: TableClass; withHeader: boolean; context: RenderContext},
 ): string {
   const {paint} = context
   const marker = context.unicode ? '…' : '~'

@@ -25,7 +25,7 @@ export interface CheckSubject {
   /** Bytes of a batch with nothing but this record, headers changed, before compression. */
   readonly outgoingBytes: number
   /** Bytes of the same batch with all of the dead letter's own headers. */
-  readonly deadLetterBytes: number
+  deadLetterBytes(): number
   /** The ledger's entry about another record at this address; null = none. */
   readonly stale: {readonly state: string; readonly run: string} | null
   /** Wall clock when the plan was made, epoch ms. */
@@ -152,10 +152,11 @@ export const CHECKS: readonly CheckDefinition[] = [
     inspects: 'records larger than max.message.bytes of the target, after headers were changed and before compression',
     hint: 'raise max.message.bytes of the target, or leave them out with --skip record-size; --allow record-size lets the broker decide after compression',
     blind: configBlind,
-    find: ({facts, outgoingBytes, deadLetterBytes}) =>
-      facts?.maxMessageBytes !== undefined && facts.maxMessageBytes !== null && outgoingBytes > facts.maxMessageBytes
-        ? `${outgoingBytes} bytes (${deadLetterBytes} as dead letter), target takes ${facts.maxMessageBytes}`
-        : null,
+    find: subject => {
+      const most = subject.facts?.maxMessageBytes ?? null
+      if (most === null || subject.outgoingBytes <= most) return null
+      return `${subject.outgoingBytes} bytes (${subject.deadLetterBytes()} as dead letter), target takes ${most}`
+    },
   },
   {
     id: 'timestamp-retention',

@@ -4,6 +4,7 @@ import type {ChunkEntry, RecordOutcome} from './chunk.ts'
 import type {Delivery} from './delivery.ts'
 import type {RunEntry} from './ledger/index-table.ts'
 import {OffsetSet} from './offset-set.ts'
+import type {PlanBudget} from './plan-budget.ts'
 import type {RunState} from './run-state.ts'
 
 /** Records that were found in the target are written down in portions of this size. */
@@ -13,14 +14,17 @@ const FOUND_AT_ONCE = 1000
 export class EarlierProcesses {
   readonly #delivery: Delivery | null
   readonly #state: RunState
+  readonly #budget: PlanBudget
   readonly #resendUnknown: boolean
   readonly #done = OffsetSet.from([])
   /** Found in the target, not yet written down. */
   #found: RecordOutcome[] = []
 
-  constructor(delivery: Delivery | null, state: RunState, resendUnknown: boolean) {
+  /** @param budget of the plan: what was written before is taken from it */
+  constructor(delivery: Delivery | null, state: RunState, budget: PlanBudget, resendUnknown: boolean) {
     this.#delivery = delivery
     this.#state = state
+    this.#budget = budget
     this.#resendUnknown = resendUnknown
     for (const entry of delivery?.before ?? []) this.#count(entry)
   }
@@ -37,6 +41,7 @@ export class EarlierProcesses {
     if (resolution.kind === 'found') {
       const outcome = {state: 'replayed', entry, target: resolution.target} as const
       this.#state.outcome(outcome)
+      this.#budget.take(resolution.target)
       this.#found.push(outcome)
       if (this.#found.length >= FOUND_AT_ONCE) await this.settle(signal)
       return true
@@ -59,8 +64,10 @@ export class EarlierProcesses {
   }
 
   #count({source, state, target}: RunEntry): void {
-    if (state === 'replayed' && target !== null) this.#state.replayedBefore(target)
-    else if (state === 'failed') {
+    if (state === 'replayed' && target !== null) {
+      this.#state.replayedBefore(target)
+      this.#budget.take(target)
+    } else if (state === 'failed') {
       const error = new RecordError('failed before the run was resumed', {code: 'E_FAILED_BEFORE'})
       this.#state.fail(source, 'failed', error)
     } else return

@@ -8,26 +8,23 @@ import {compileFilters} from '../select/compile.ts'
 import type {FrozenSelection} from '../select/selection.ts'
 import {parseCheckDecisions} from './check-names.ts'
 import type {CheckDecisions} from './check-names.ts'
-import {CheckTally} from './check-tally.ts'
 import type {Fate} from './check-tally.ts'
-import type {CheckSubject} from './checks.ts'
 import type {HeaderPolicy} from './header-policy.ts'
+import {Judge, readTopics} from './judge.ts'
 import {judgeByLedger} from './ledger-judge.ts'
 import type {LedgerVerdict, LedgerView} from './ledger-judge.ts'
 import {OffsetSet} from './offset-set.ts'
 import type {PartitionOffsets} from './offset-set.ts'
 import {OriginTable, payloadChecksum} from './origins.ts'
-import {OutgoingFactory} from './outgoing.ts'
 import type {Outgoing} from './outgoing.ts'
 import {PLAN_VERSION} from './plan.ts'
 import type {PlanRange, ReplayPlan} from './plan.ts'
 import {rangeKey, toPlanRange} from './plan-selection.ts'
 import {PlanTotals} from './plan-totals.ts'
 import type {PlanFate} from './plan-totals.ts'
-import {singleBatchBytes} from './record-size.ts'
 import {selectTail} from './tail.ts'
-import {resolveDestination, targetTopic} from './target.ts'
-import type {Destination, TargetFacts, TargetRule} from './target.ts'
+import {targetTopic} from './target.ts'
+import type {TargetFacts, TargetRule} from './target.ts'
 import {TargetTopics} from './target-topics.ts'
 
 /** What a replay is planned with. Source and target may be the same cluster. */
@@ -101,14 +98,12 @@ class Planner {
   readonly #deps: PlanDeps
   readonly #input: PlanInput
   readonly #decisions: CheckDecisions
-  readonly #tally: CheckTally
+  readonly #judge: Judge
   readonly #topics: TargetTopics
-  readonly #factory: OutgoingFactory
   readonly #origins = new OriginTable()
   readonly #exclude: OffsetSet
   readonly #held = OffsetSet.from([])
   readonly #totals = new PlanTotals()
-  readonly #readTopics: ReadonlySet<string>
   readonly #nowMs: bigint
   readonly #blind = new Set<string>()
 
@@ -116,12 +111,16 @@ class Planner {
     this.#deps = deps
     this.#input = input
     this.#decisions = parseCheckDecisions(input.allow, input.skip)
-    this.#tally = new CheckTally(this.#decisions)
     this.#topics = new TargetTopics(deps.target)
-    this.#factory = new OutgoingFactory({headers: input.headers, timestamp: input.timestamp, run: RUN_PLACEHOLDER})
     this.#exclude = OffsetSet.from(input.exclude ?? [])
-    this.#readTopics = readTopics(deps, input.selection.ranges)
     this.#nowMs = BigInt(deps.clock.now())
+    this.#judge = new Judge({
+      ...input,
+      decisions: this.#decisions,
+      run: RUN_PLACEHOLDER,
+      nowMs: this.#nowMs,
+      readTopics: readTopics(deps, input.selection.ranges),
+    })
   }
 
   async plan(options: {readonly signal?: AbortSignal | undefined}): Promise<PlannedReplay> {
@@ -167,14 +166,12 @@ class Planner {
       return
     }
     const facts = await this.#facts(targetTopic(this.#input.target, failure), options)
-    const destination = resolveDestination(this.#input.target, record, failure, facts)
-    const outgoing = this.#factory.prepare(record, failure, verdict.attempts)
-    const subject = this.#subject(letter, destination, facts, outgoing, verdict.fact)
-    const fate = this.#tally.judge(subject, letter.address)
-    if (fate !== 'send' || destination.kind !== 'known') {
-      this.#totals.add(fate === 'send' ? 'refuse' : fate)
+    const judgement = this.#judge.judge(letter, facts, verdict)
+    if (judgement.fate !== 'send') {
+      this.#totals.add(judgement.fate)
       return
     }
+    const {destination, outgoing} = judgement
     const repeated = this.#repeated(letter, destination, outgoing)
     this.#totals.add(repeated, destination, outgoing.bytes)
     if (repeated === 'send') this.#totals.sample(letter, destination, outgoing)
@@ -182,8 +179,8 @@ class Planner {
 
   /** A finding stops the run unless its check is allowed. */
   #find({check, address, detail, unknown}: LedgerFinding): void {
-    if (unknown === true) this.#tally.unknown(check, detail)
-    else this.#tally.note(check, address, detail, !this.#decisions.allow.has(check))
+    if (unknown === true) this.#judge.tally.unknown(check, detail)
+    else this.#judge.tally.note(check, address, detail, !this.#decisions.allow.has(check))
   }
 
   /** What the ledger alone decides about a dead letter; null = nothing. */
@@ -191,14 +188,14 @@ class Planner {
     const {allow, skip} = this.#decisions
     if (kind === 'not-handled') return 'skip'
     if (kind === 'handled' && fact !== null) {
-      this.#tally.note('handled', address, `${fact.state} by ${fact.run}`, false)
+      this.#judge.tally.note('handled', address, `${fact.state} by ${fact.run}`, false)
       if (!allow.has('handled')) return 'skip'
     }
     if (copyOf !== null) {
       const isAllowed = allow.has('duplicate-origin')
       const refuses = copyOf.differs && !isAllowed && !skip.has('duplicate-origin')
       const what = copyOf.differs ? ', with another key or value' : ''
-      this.#tally.note(
+      this.#judge.tally.note(
         'duplicate-origin',
         address,
         `the same origin as ${copyOf.address}, replayed by ${copyOf.run}${what}`,
@@ -211,7 +208,7 @@ class Planner {
       }
     }
     if (attempts < this.#input.maxAttempts) return null
-    this.#tally.note('attempt-cap', address, `replayed ${attempts} times`, false)
+    this.#judge.tally.note('attempt-cap', address, `replayed ${attempts} times`, false)
     if (allow.has('attempt-cap')) return null
     this.#held.add(record.topic, record.partition, record.offset)
     return 'hold'
@@ -226,32 +223,9 @@ class Planner {
     const facts = this.#topics.peek(topic) ?? (await this.#topics.load(topic, options))
     if (!this.#blind.has(topic)) {
       this.#blind.add(topic)
-      this.#tally.facts(facts)
+      this.#judge.tally.facts(facts)
     }
     return facts
-  }
-
-  #subject(
-    {record, failure}: DeadLetter,
-    destination: Destination,
-    facts: TargetFacts | null,
-    outgoing: Outgoing,
-    fact: LedgerVerdict['fact'],
-  ): CheckSubject {
-    return {
-      stale: fact?.stale === true ? fact : null,
-      record,
-      failure,
-      destination,
-      facts: destination.kind === 'known' ? facts : null,
-      readTopics: this.#readTopics,
-      timestamp: outgoing.timestamp ?? this.#nowMs,
-      timestampKept: outgoing.timestamp !== null,
-      timestampLost: outgoing.timestampLost,
-      outgoingBytes: outgoing.bytes,
-      deadLetterBytes: singleBatchBytes(record),
-      nowMs: this.#nowMs,
-    }
   }
 
   /** Look for other copies of the same original; takes an older one out of the totals when this one replaces it. */
@@ -273,13 +247,18 @@ class Planner {
     })
     if (verdict.kind === 'first') return 'send'
     if (verdict.kind === 'full') {
-      this.#tally.unknown('duplicate-origin', `only the first ${this.#origins.limit} origins were compared`)
+      this.#judge.tally.unknown('duplicate-origin', `only the first ${this.#origins.limit} origins were compared`)
       return 'send'
     }
     const allowed = this.#decisions.allow.has('duplicate-origin')
     const refuses = verdict.differs && !allowed && !this.#decisions.skip.has('duplicate-origin')
     const what = verdict.differs ? 'again, with another key or value' : 'again'
-    this.#tally.note('duplicate-origin', letter.address, `origin ${topic}:${partition}:${offset} ${what}`, refuses)
+    this.#judge.tally.note(
+      'duplicate-origin',
+      letter.address,
+      `origin ${topic}:${partition}:${offset} ${what}`,
+      refuses,
+    )
     if (refuses) return 'refuse'
     if (allowed) return 'send'
     const {source, targetPartition, targetBytes} = verdict.older
@@ -319,19 +298,10 @@ class Planner {
       compression: input.compression,
       allow: input.allow,
       skip: input.skip,
-      checks: this.#tally.results(),
+      checks: this.#judge.tally.results(),
       ...this.#totals.toPlan(),
     }
   }
-}
-
-/** Topics that a replay into the same cluster must not write to. */
-export function readTopics(
-  {source, target}: {readonly source: Cluster; readonly target: Cluster},
-  ranges: readonly {readonly topic: string}[],
-): ReadonlySet<string> {
-  const same = source === target || source.description.clusterId === target.description.clusterId
-  return new Set(same ? ranges.map(({topic}) => topic) : [])
 }
 
 /** End the ranges where the limit was reached, so that the plan means exactly these records. */

@@ -199,7 +199,34 @@ export function validatePlan(json: unknown): ReplayPlan {
     )
   }
   assertPlan(json)
+  assertSums(json)
   return json
+}
+
+/** What a plan shows is what it does: numbers that do not agree were changed by hand. */
+function assertSums({source: {ranges}, counts, targets}: ReplayPlan): void {
+  const {selected, toReplay, skipped, held, refused} = counts
+  if (sum(ranges.map(range => range.selected)) !== selected) {
+    fail('counts.selected', 'the sum of source.ranges[].selected')
+  }
+  if (toReplay + skipped + held + refused !== selected) {
+    fail('counts.selected', 'toReplay + skipped + held + refused')
+  }
+  if (refused === 0 && sum(targets.map(target => target.count)) !== toReplay) {
+    fail('counts.toReplay', 'the sum of targets[].count')
+  }
+  const seen = new Set<string>()
+  for (const [index, {topic, partition, from, to}] of ranges.entries()) {
+    const at = `source.ranges[${index}]`
+    if (BigInt(to) < BigInt(from)) fail(`${at}.to`, 'at least from')
+    const place = `${partition} ${topic}`
+    if (seen.has(place)) fail(at, 'the only range of its partition')
+    seen.add(place)
+  }
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0)
 }
 
 function assertPlan(json: unknown): asserts json is ReplayPlan {

@@ -1,42 +1,36 @@
 import {setImmediate} from 'node:timers/promises'
 import type {DeadLetter} from '../dead-letter/model.ts'
 import type {MatchedRecord, RecordScan} from '../dead-letter/scan-records.ts'
-import {KafkaError, RecordError, isKdlqError} from '../errors.ts'
-import type {KdlqError} from '../errors.ts'
+import {RecordError} from '../errors.ts'
 import type {RecordCursor} from '../kafka/records/types.ts'
 import {parseCheckDecisions} from './check-names.ts'
-import {CheckTally} from './check-tally.ts'
 import {Chunk} from './chunk.ts'
 import type {ChunkEntry, ChunkLimits} from './chunk.ts'
 import {withoutLedger} from './delivery.ts'
 import type {Delivery} from './delivery.ts'
 import {EarlierProcesses} from './earlier-processes.ts'
 import {endDelivery, isFenced} from './end-delivery.ts'
+import {InFlight} from './in-flight.ts'
+import {Judge, readTopics} from './judge.ts'
 import {judgeByLedger} from './ledger-judge.ts'
 import type {LedgerVerdict} from './ledger-judge.ts'
 import {ledgerOrigin} from './ledger-outcomes.ts'
 import {payloadSha256} from './ledger/checksum.ts'
 import {OffsetSet} from './offset-set.ts'
 import {mergeByOrigin} from './order.ts'
-import {OutgoingFactory} from './outgoing.ts'
 import type {Outgoing} from './outgoing.ts'
+import {PlanBudget} from './plan-budget.ts'
 import {openScans, scannedOf} from './plan-scans.ts'
-import {readTopics} from './plan-replay.ts'
-import {orAbort} from './race.ts'
-import {singleBatchBytes} from './record-size.ts'
 import type {ReplayOutcome, StopReason} from './result.ts'
 import type {RunDeps, RunInput} from './run-input.ts'
 import {isOutOfReach, reasonOf, Stop} from './run-stop.ts'
 import {RunState} from './run-state.ts'
-import {resolveDestination, targetTopic} from './target.ts'
+import {targetTopic} from './target.ts'
 import type {TargetFacts} from './target.ts'
 import {Throttle} from './throttle.ts'
 import {verifyPlan} from './verify-plan.ts'
 import {createIdempotentWriter} from './write-chunk.ts'
 import type {ChunkWriter} from './write-chunk.ts'
-
-/** How long the chunk in flight may take to settle after an abort, ms; the rest of two seconds is for closing. */
-export const SETTLE_MS = 1500
 
 /** Chunks when no rate bounds them; also the memory that a run needs at most, about three times. */
 const CHUNK_LIMITS: ChunkLimits = {maxRecords: 20_000, maxBytes: 16 * 1024 * 1024}
@@ -46,14 +40,6 @@ const BATCH_BYTES = 1024 * 1024 - 4096
 /** Records that are prepared in a few milliseconds. */
 const RECORDS_A_BREATH = 100
 const NO_CHECKSUM = Buffer.alloc(32)
-
-/** A chunk that was handed to the writer. */
-interface Flight {
-  readonly chunk: Chunk
-  readonly done: Promise<void>
-  /** Its outcomes are counted. */
-  counted: boolean
-}
 
 /**
  * Execute a plan: read its ranges again, write chunk by chunk, count by acknowledgements.
@@ -89,21 +75,18 @@ class Run {
   readonly #state = new RunState()
   readonly #throttle: Throttle
   readonly #limits: ChunkLimits
-  readonly #factory: OutgoingFactory
+  readonly #judge: Judge
   readonly #facts: ReadonlyMap<string, TargetFacts>
-  readonly #tally: CheckTally
   readonly #include: OffsetSet | null
   readonly #exclude: OffsetSet
   readonly #held: OffsetSet
-  readonly #readTopics: ReadonlySet<string>
+  readonly #budget: PlanBudget
   readonly #delivery: Delivery | null
   readonly #earlier: EarlierProcesses
   #chunk = new Chunk()
   /** Records that were prepared without a pause. */
   #unbroken = 0
-  #inFlight: Flight | null = null
-  /** Aborted when the deadline for settling is over. */
-  readonly #giveUp = new AbortController()
+  readonly #inFlight = new InFlight()
   #settled = true
 
   constructor(deps: RunDeps, input: RunInput, delivery: Delivery | null) {
@@ -114,15 +97,20 @@ class Run {
     const burst = this.#throttle.burstRecords
     this.#limits =
       burst === null ? CHUNK_LIMITS : {...CHUNK_LIMITS, maxRecords: Math.min(burst, CHUNK_LIMITS.maxRecords)}
-    this.#factory = new OutgoingFactory({headers: plan.headers, timestamp: plan.timestamp, run: input.run})
+    this.#judge = new Judge({
+      ...plan,
+      decisions: parseCheckDecisions(plan.allow, plan.skip),
+      run: input.run,
+      nowMs: BigInt(plan.createdAt),
+      readTopics: readTopics(deps, plan.source.ranges),
+    })
     this.#facts = new Map(plan.target.topics.map(facts => [facts.topic, facts]))
-    this.#tally = new CheckTally(parseCheckDecisions(plan.allow, plan.skip))
     this.#include = plan.source.include === null ? null : OffsetSet.from(plan.source.include)
+    this.#budget = new PlanBudget(plan.targets)
     this.#exclude = OffsetSet.from(plan.source.exclude)
     this.#held = OffsetSet.from(plan.source.held)
     this.#delivery = delivery
-    this.#earlier = new EarlierProcesses(delivery, this.#state, input.resendUnknown === true)
-    this.#readTopics = readTopics(deps, plan.source.ranges)
+    this.#earlier = new EarlierProcesses(delivery, this.#state, this.#budget, input.resendUnknown === true)
   }
 
   async execute(outer: AbortSignal): Promise<ReplayOutcome> {
@@ -168,10 +156,10 @@ class Run {
         }
       }
       await this.#flush(delivery.writer, signal)
-      await this.#settle(signal)
+      await this.#inFlight.settle(signal)
       await this.#earlier.settle(signal)
     } finally {
-      await this.#settleOnTheWayOut()
+      await this.#settleLast()
     }
   }
 
@@ -216,12 +204,11 @@ class Run {
     const {record, failure} = letter
     const {plan} = this.#input
     const verdict = judgeByLedger(delivery.view, letter, plan.handled)
-    const outgoing = this.#factory.prepare(record, failure, verdict.attempts)
     const entry: ChunkEntry = {
       topic: record.topic,
       partition: record.partition,
       offset: record.offset,
-      attempt: outgoing.attempt,
+      attempt: verdict.attempts + 1,
       origin: ledgerOrigin(failure),
       sha256: delivery.view === null ? NO_CHECKSUM : payloadSha256(record.key, record.value),
     }
@@ -229,32 +216,16 @@ class Run {
     if (!delivery.resolutions.has(letter.address) && this.#isDecided(letter, verdict)) return
     const topic = targetTopic(plan.target, failure)
     const facts = topic === null ? null : (this.#facts.get(topic) ?? null)
-    const destination = resolveDestination(plan.target, record, failure, facts)
-    const {writer} = delivery
-    const nowMs = BigInt(plan.createdAt)
-    const fate = this.#tally.judge(
-      {
-        record,
-        failure,
-        destination,
-        facts: destination.kind === 'known' ? facts : null,
-        readTopics: this.#readTopics,
-        timestamp: outgoing.timestamp ?? nowMs,
-        timestampKept: outgoing.timestamp !== null,
-        timestampLost: outgoing.timestampLost,
-        outgoingBytes: outgoing.bytes,
-        deadLetterBytes: singleBatchBytes(record),
-        nowMs,
-        stale: verdict.fact?.stale === true ? verdict.fact : null,
-      },
-      letter.address,
-    )
-    if (fate === 'skip') {
-      this.#state.skip()
+    const judgement = this.#judge.judge(letter, facts, verdict)
+    if (judgement.fate !== 'send') {
+      if (judgement.fate === 'skip') this.#state.skip()
+      else this.#state.fail(entry, 'failed', new RecordError('refused by a check', {code: 'E_CHECKS_REFUSED'}))
       return
     }
-    if (fate === 'refuse' || destination.kind !== 'known') {
-      this.#state.fail(entry, 'failed', new RecordError('refused by a check', {code: 'E_CHECKS_REFUSED'}))
+    const {destination, outgoing} = judgement
+    const {writer} = delivery
+    if (!this.#budget.take(destination)) {
+      this.#state.fail(entry, 'failed', new RecordError('the plan does not show this write', {code: 'E_PLAN_EXCEEDED'}))
       return
     }
     if (this.#chunk.isFull(this.#limits, destination, this.#batchBytes(facts), outgoing.bytes)) {
@@ -289,23 +260,20 @@ class Run {
   /** Send the chunk; one may be in flight while the next is filled. */
   async #flush(writer: ChunkWriter, signal: AbortSignal): Promise<void> {
     if (this.#chunk.records === 0) return
-    await this.#settle(signal)
+    await this.#inFlight.settle(signal)
     signal.throwIfAborted()
     const chunk = this.#chunk
     this.#chunk = new Chunk()
     this.#state.chunks++
-    const flight: Flight = {chunk, counted: false, done: Promise.resolve().then(() => this.#send(flight, writer))}
-    // Owned by `#settle` and `#settleOnTheWayOut`; an error must not become an unhandled rejection before.
-    flight.done.catch(() => undefined)
-    this.#inFlight = flight
+    this.#inFlight.start(chunk, counted => this.#send(chunk, writer, counted))
   }
 
-  async #send(flight: Flight, writer: ChunkWriter): Promise<void> {
-    const outcomes = await writer.write(flight.chunk, {signal: this.#giveUp.signal})
-    if (this.#giveUp.signal.aborted) return
-    flight.counted = true
+  async #send(chunk: Chunk, writer: ChunkWriter, counted: () => void): Promise<void> {
+    const outcomes = await writer.write(chunk, {signal: this.#inFlight.gaveUp})
+    if (this.#inFlight.gaveUp.aborted) return
+    counted()
     const failedBefore = this.#state.failed
-    const bytesPerRecord = flight.chunk.bytes / Math.max(1, flight.chunk.records)
+    const bytesPerRecord = chunk.bytes / Math.max(1, chunk.records)
     for (const outcome of outcomes) {
       this.#state.outcome(outcome)
       if (outcome.state === 'replayed') this.#state.bytesReplayed += bytesPerRecord
@@ -319,37 +287,14 @@ class Run {
     if (maxFailed !== null && this.#state.failed > Math.max(maxFailed, failedBefore)) throw new Stop('max-failed')
   }
 
-  /** Wait for the chunk in flight, but not behind an abort. @throws its error, or the signal's reason */
-  async #settle(signal: AbortSignal): Promise<void> {
-    const flight = this.#inFlight
-    if (flight === null) return
-    await orAbort(flight.done, signal)
-    this.#inFlight = null
-  }
-
   /** Whatever happened, give the chunk in flight its time; when that is over, its records are `unknown`. */
-  async #settleOnTheWayOut(): Promise<void> {
-    const flight = this.#inFlight
-    this.#inFlight = null
-    if (flight === null || flight.counted) return
-    const timer = new AbortController()
-    const deadline = this.#deps.clock.sleep(SETTLE_MS, {signal: timer.signal}).catch(() => undefined)
-    let error: KdlqError | null = null
-    const settled = flight.done.catch((reason: unknown) => {
-      error = isKdlqError(reason) ? reason : new KafkaError('the chunk could not be written', {cause: reason})
-    })
-    await Promise.race([deadline, settled])
-    timer.abort()
-    await deadline
-    if (flight.counted) return
+  async #settleLast(): Promise<void> {
+    const unsettled = await this.#inFlight.settleLast(this.#deps.clock)
+    if (unsettled === null) return
     // Whoever has the run now decides about this chunk: for this process it was not reached.
-    if (isFenced(error)) return
+    if (isFenced(unsettled.error)) return
     this.#settled = false
-    this.#giveUp.abort()
-    const unsettled = error ?? new KafkaError('the target did not answer before the run ended', {code: 'E_UNSETTLED'})
-    for (const batch of flight.chunk.batches()) {
-      for (const entry of batch.entries) this.#state.fail(entry, 'unknown', unsettled)
-    }
+    for (const entry of unsettled.entries) this.#state.fail(entry, 'unknown', unsettled.error)
   }
 
   async #stopAfter(ms: number | null, run: AbortController, timer: AbortSignal): Promise<void> {

@@ -114,17 +114,48 @@ describe('StreamOutput', () => {
     const sink = new SlowSink()
     sink.fail = Object.assign(new Error('write EPIPE'), {code: 'EPIPE'})
     const output = new StreamOutput(sink)
+    let told = 0
+    output.onClosed(() => {
+      told += 1
+    })
     output.ignoreClosed()
     await output.write('x')
     await output.write('y')
     await output.flush()
-    expect(sink.taken).toEqual([])
+    expect({taken: sink.taken, told}).toEqual({taken: [], told: 0})
   })
 
   test('a full disk is an error, not a closed reader', async () => {
     const sink = new SlowSink()
     sink.fail = Object.assign(new Error('write ENOSPC'), {code: 'ENOSPC'})
-    await expect(new StreamOutput(sink).write('x')).rejects.toThrow('ENOSPC')
+    const output = new StreamOutput(sink)
+    let closed = 0
+    output.onClosed(() => {
+      closed += 1
+    })
+    await expect(output.write('x')).rejects.toThrow('the disk is full')
+    await expect(output.flush()).rejects.toThrow('the disk is full')
+    expect(closed).toBe(0)
+  })
+
+  test('a stream that throws at once is the same error', async () => {
+    const sink = new Writable({
+      write() {
+        throw Object.assign(new Error('write ENOSPC'), {code: 'ENOSPC'})
+      },
+    })
+    await expect(new StreamOutput(sink).write('x')).rejects.toThrow('the disk is full')
+  })
+
+  test('talk that nobody can take is dropped', async () => {
+    for (const code of ['ENOSPC', 'EPIPE']) {
+      const sink = new SlowSink()
+      sink.fail = Object.assign(new Error(`write ${code}`), {code})
+      const output = new StreamOutput(sink, {talk: true})
+      await output.write('x')
+      await output.flush()
+      expect(sink.taken).toEqual([])
+    }
   })
 })
 

@@ -92,7 +92,7 @@ test('counts, shares, first and last time, first example and bytes, largest grou
       lastSeen: '9007199254740993',
       example: 'orders-dlq:0:2',
       bytes: {key: 8, value: 18},
-      sample: {stage: 'TASK_PUT', exception: 'a.B', message: 'bad'},
+      sample: {stage: 'TASK_PUT', exception: 'a.B', message: 'bad', cause: 'c.D', causeMessage: 'worse'},
     },
     {by: {stage: 'VALUE_CONVERTER'}, count: 1, share: 0.25, example: 'orders-dlq:0:1'},
   ])

@@ -211,6 +211,16 @@ describe('the limit', () => {
     expect(scanned.some(isScanIncomplete)).toBe(false)
   })
 
+  test('within the last block leaves the rest of it unread, and says so', async () => {
+    const {scanned} = await scan(new ScanCluster({'a-dlq': [log(3)]}), {limit: 2})
+    expect(scanned).toMatchObject([{records: 2, complete: false, reason: 'limit'}])
+  })
+
+  test('that is met by the last record leaves nothing', async () => {
+    const {scanned} = await scan(new ScanCluster({'a-dlq': [log(3)]}), {limit: 3})
+    expect(scanned).toMatchObject([{records: 3, complete: true}])
+  })
+
   test('that is not reached changes nothing', async () => {
     const {addresses, scanned} = await scan(new ScanCluster({'a-dlq': [log(3)]}), {limit: 4})
     expect(addresses).toHaveLength(3)

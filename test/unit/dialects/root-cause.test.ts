@@ -1,5 +1,5 @@
-import {expect, test} from 'vitest'
-import {parseThrowable, rootCauseOf} from '../../../src/lib/dialects/root-cause.ts'
+import {describe, expect, test} from 'vitest'
+import {causeMessageOf, headlineOf, parseThrowable, rootCauseOf} from '../../../src/lib/dialects/root-cause.ts'
 
 test('[BR-03] takes the last cause of several', () => {
   const stack =
@@ -39,4 +39,37 @@ test('takes a throwable apart and leaves prose alone', () => {
   expect(parseThrowable('java.lang.X')).toEqual({class: 'java.lang.X', message: null})
   expect(parseThrowable('Hello world: x')).toBeUndefined()
   expect(parseThrowable('')).toBeUndefined()
+})
+
+describe('the headline of a failure', () => {
+  const outer = {class: 'o.DataException', message: 'Converting byte[] failed: '}
+  const stack =
+    'o.DataException: Converting byte[] failed: \nCaused by: s.Mid: m\nCaused by: j.Parse: bad token\n at [x]\n'
+
+  test('is the root cause with its own message', () => {
+    expect(headlineOf({...outer, stack, cause: 'j.Parse'})).toEqual({class: 'j.Parse', message: 'bad token'})
+  })
+
+  test('prefers the message that a header gives for the cause', () => {
+    const exception = {...outer, stack, cause: 'j.Parse', causeMessage: 'by header'}
+    expect(headlineOf(exception)).toEqual({class: 'j.Parse', message: 'by header'})
+  })
+
+  test('never joins a cause with the message of another class', () => {
+    const exception = {...outer, stack, cause: 'h.FromHeader'}
+    expect(causeMessageOf(exception)).toBeUndefined()
+    expect(headlineOf(exception)).toEqual({class: 'h.FromHeader', message: outer.message})
+  })
+
+  test.each(['Caused by: j.Npe\n', 'Caused by: j.Npe: \n'])('lets the exception speak for a silent cause: %j', text => {
+    expect(headlineOf({...outer, stack: `x\n${text}`, cause: 'j.Npe'})).toEqual({
+      class: 'j.Npe',
+      message: outer.message,
+    })
+  })
+
+  test('is the exception itself without a cause, and nothing without an exception', () => {
+    expect(headlineOf({...outer, stack: 'o.DataException: x\n'})).toEqual(outer)
+    expect(headlineOf(undefined)).toEqual({class: null, message: null})
+  })
 })

@@ -1,5 +1,6 @@
 import {describe, expect, test} from 'vitest'
 import {createDeadLetter} from '../../../src/lib/dead-letter/dead-letter.ts'
+import {connectHeaders} from '../../../src/lib/dialects/connect.ts'
 import type {KafkaRecord} from '../../../src/lib/kafka/record.ts'
 import {deadLetterToJson, decodePlain} from '../../../src/lib/render/dead-letter-json.ts'
 import {createPaint} from '../../../src/lib/render/paint.ts'
@@ -97,6 +98,43 @@ describe('one dead letter as JSON', () => {
   })
 })
 
+describe('headers of one dead letter', () => {
+  const long = `${'é'.repeat(300)}end`
+  const headers = [
+    {name: Buffer.from('short'), value: Buffer.from('v')},
+    {name: Buffer.from('long'), value: Buffer.from(long)},
+    {name: Buffer.from('n'.repeat(200)), value: Buffer.from('w'.repeat(41))},
+  ]
+
+  test.each([null, 80, 400])(
+    'on a width of %s, long values are cut and tell their size and the way to all of it',
+    width => {
+      const lines = renderedHeaders(width, false)
+      expect(lines[0]).toBe('short = v')
+      expect(lines[1]).toMatch(/^long = é+… 603 B$/)
+      expect(lines[1]).toHaveLength(160)
+      expect(lines[2]).toBe(`${'n'.repeat(200)} = ${'w'.repeat(34)}… 41 B`)
+      expect(lines[3]).toBe('2 values cut; --full-stack shows all of them')
+    },
+  )
+
+  test('--full-stack cuts none', () => {
+    const lines = renderedHeaders(120, true)
+    expect(lines.slice(1, 4)).toEqual([`long = ${long}`, `${'n'.repeat(200)} = ${'w'.repeat(41)}`, ''])
+  })
+
+  test('JSON cuts none', () => {
+    expect(deadLetterToJson(letter({headers})).headers[1]).toEqual(['long', long])
+  })
+
+  function renderedHeaders(width: number | null, fullStack: boolean): string[] {
+    const text = [...renderDetail(letter({headers}), {fullStack, hex: false, origin: null}, {...context, width})].join(
+      '',
+    )
+    return text.slice(text.indexOf('short = ')).split('\n')
+  }
+})
+
 describe('one dead letter in full', () => {
   test('says what failed, where it came from, and nothing a terminal obeys', () => {
     const text = detail()
@@ -126,6 +164,20 @@ describe('one dead letter in full', () => {
     expect(detail({}, {origin: {state: 'gone', reason: 'the offset was deleted'}})).toContain(
       'gone: the offset was deleted',
     )
+  })
+
+  test('the cause says its own words above the trace', () => {
+    const headers = connectHeaders({
+      topic: 'orders',
+      partition: 3,
+      offset: 1007n,
+      connector: 'orders-es',
+      task: 0,
+      stage: 'VALUE_CONVERTER',
+      component: 'x.Y',
+      error: {class: 'a.B', message: 'Converting failed', stack: 'a.B: Converting failed\nCaused by: c.D: bad token\n'},
+    })
+    expect(detail({headers})).toContain('caused by    c.D\ncause says   bad token\n')
   })
 
   test('a record without error headers says so', () => {

@@ -37,7 +37,7 @@ describe('renderTable', () => {
     expect(await draw([], contextOf())).toEqual(['NAME  COUNT  NOTE\n'])
   })
 
-  test('cuts the widest column to the terminal and marks the cut', async () => {
+  test('[BR-05] cuts the widest column to the terminal and marks the cut', async () => {
     const text = (await draw([row('orders', 5, 'a long note that does not fit')], contextOf({width: 30}))).join('')
     for (const line of text.trimEnd().split('\n')) expect(line.length).toBeLessThanOrEqual(30)
     expect(text).toContain('a long note th…')

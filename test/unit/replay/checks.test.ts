@@ -30,7 +30,7 @@ const subject = (failure: Failure, over: Partial<CheckSubject> = {}): CheckSubje
   timestampKept: true,
   timestampLost: false,
   outgoingBytes: 100,
-  deadLetterBytes: 200,
+  deadLetterBytes: () => 200,
   nowMs: BigInt(NOW),
   stale: null,
   ...over,

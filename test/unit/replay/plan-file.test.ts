@@ -67,6 +67,22 @@ describe('validatePlan', () => {
     )
   })
 
+  test('refuses numbers that do not agree, and a range that comes twice', () => {
+    const [range] = plan.source.ranges
+    expect(() => validatePlan(plan)).not.toThrow()
+    for (const edited of [
+      changed(['counts', 'selected'], 1),
+      changed(['counts', 'toReplay'], 0),
+      changed(['source', 'ranges', 0, 'selected'], 9),
+      changed(['targets'], []),
+      changed(['targets', 0, 'count'], 7),
+      changed(['source', 'ranges', 0, 'from'], '9'),
+      changed(['source', 'ranges'], [range, {...range, selected: 0}]),
+    ]) {
+      expect(() => validatePlan(edited)).toThrow(/^plan file: /)
+    }
+  })
+
   test.each([
     [['planVersion'], undefined, 'planVersion must be given'],
     [['createdAt'], 'now', 'createdAt must be a whole number, as text'],

@@ -7,7 +7,8 @@ import {parseProvenance} from '../../../src/lib/replay/provenance.ts'
 import {planReplay} from '../../../src/lib/replay/plan-replay.ts'
 import type {PlanInput} from '../../../src/lib/replay/plan-replay.ts'
 import type {ReplayPlan} from '../../../src/lib/replay/plan.ts'
-import {runReplay, SETTLE_MS} from '../../../src/lib/replay/run-replay.ts'
+import {SETTLE_MS} from '../../../src/lib/replay/in-flight.ts'
+import {runReplay} from '../../../src/lib/replay/run-replay.ts'
 import type {RunInput} from '../../../src/lib/replay/run-input.ts'
 import type {ReplayOutcome} from '../../../src/lib/replay/result.ts'
 import {FakeClock} from '../../support/fake-clock.ts'
@@ -387,6 +388,23 @@ describe('what a plan is not executed on', () => {
     const byKey = await world(letters(1), {target})
     byKey.target.topics.set('orders', {partitions: 12})
     await expect(run(byKey)).rejects.toMatchObject({code: 'E_PLAN_CHANGED'})
+  })
+
+  test('a plan changed by hand writes nothing that it does not show', async () => {
+    const there = await world(letters(10))
+    const {plan} = there
+    const outcome = async (changed: ReplayPlan): Promise<Record<string, number>> => {
+      const target = new FakeTarget({orders: {partitions: 6}})
+      const input = {run: RUN, plan: changed, maxFailed: null, maxDurationMs: null, deliveryTimeoutMs: 30_000}
+      const {result} = await runReplay({...there, target}, input)
+      return {replayed: result.counts.replayed, failed: result.counts.failed}
+    }
+    expect(await outcome(plan)).toEqual({replayed: 10, failed: 0})
+    const [shown] = plan.targets
+    if (shown === undefined) throw new Error('no target')
+    expect(await outcome({...plan, targets: [{...shown, count: 4}]})).toEqual({replayed: 4, failed: 6})
+    expect(await outcome({...plan, targets: [{...shown, partition: 4}]})).toEqual({replayed: 0, failed: 10})
+    expect(await outcome({...plan, targets: []})).toEqual({replayed: 0, failed: 10})
   })
 
   test('a plan that its own checks refuse', async () => {

@@ -149,6 +149,16 @@ describe('each filter', () => {
     expect(await selects({}, letter, {[name]: [text]})).toBe(!expected)
   })
 
+  test('--message finds what the root cause says in the stack trace', async () => {
+    const stack = 'a.B: outer\nCaused by: c.D: quantity -1 is negative\n'
+    const caused = deadLetter(
+      {...failure, exception: {class: 'a.B', message: 'outer', cause: 'c.D', stack}},
+      recordWith([]),
+    )
+    expect(await selects({message: ['^quantity']}, caused)).toBe(true)
+    expect(await selects({message: ['Caused by']}, caused)).toBe(false)
+  })
+
   test('every filter is tried above', () => {
     expect([...new Set(cases.map(([name]) => name))].sort()).toEqual([...FILTER_NAMES].sort())
   })

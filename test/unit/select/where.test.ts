@@ -212,6 +212,15 @@ describe('hostile records', () => {
     expect(performance.now() - started).toBeLessThan(2000)
   })
 
+  test('loops over written lists do not multiply without end', async () => {
+    const ten = '[0,1,2,3,4,5,6,7,8,9]'
+    const nested = (names: readonly string[]): string =>
+      names.reduceRight((inner, name) => `${ten}.all(${name}, ${inner})`, 'true')
+    expect(await evaluate(nested(['a', 'b', 'c']))).toBe(true)
+    await expect(evaluate(nested(['a', 'b', 'c', 'd']))).rejects.toThrow('make 10000 rounds, at most 1000 are taken')
+    await expect(evaluate(nested(['a', 'b', 'c', 'd']).replaceAll(ten, `[${ten}][0]`))).rejects.toThrow('rounds')
+  })
+
   test('the same expression judges many records apart', async () => {
     const judge = await compileWhere('value.id == 17', '--where')
     expect([letter(), letter({value: Buffer.from('{"id":18}')}), letter({value: null}), letter()].map(judge)).toEqual([

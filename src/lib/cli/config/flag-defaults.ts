@@ -1,4 +1,4 @@
-import {Parser} from '@oclif/core'
+import * as Parser from '@oclif/core/parser'
 import type {Command} from '@oclif/core'
 import {ConfigError} from '../../errors.ts'
 import type {FlagValue} from './settings.ts'

@@ -49,10 +49,11 @@ async function readYaml(path: string, shape: Shape): Promise<LoadedFile | null> 
     if (errorCode(error) === 'ENOENT') return null
     throw new ConfigError(`${path} cannot be read`, {cause: error, context: {file: path}})
   }
-  const {parse} = await import('yaml')
+  // The default export: a bundle has no named ones of a CommonJS package.
+  const {default: yaml} = await import('yaml')
   let content: unknown
   try {
-    content = parse(text, {maxAliasCount: 100})
+    content = yaml.parse(text, {maxAliasCount: 100})
   } catch (error) {
     const words = error instanceof Error ? (error.message.split('\n')[0] ?? '') : ''
     throw new ConfigError(`${path} is not YAML: ${words.charAt(0).toLowerCase()}${words.slice(1)}`, {

@@ -1,7 +1,8 @@
-import {mkdir, readFile, rename, writeFile} from 'node:fs/promises'
+import {mkdir, readFile} from 'node:fs/promises'
 import {dirname} from 'node:path'
 import {ConfigError, UsageError} from '../../errors.ts'
 import {errorCode} from '../guards.ts'
+import {replaceFile} from '../replace-file.ts'
 import type {Settings} from './settings.ts'
 
 /**
@@ -10,8 +11,8 @@ import type {Settings} from './settings.ts'
  * @throws UsageError when the profile exists; ConfigError when the file is no YAML
  */
 export async function writeProfile(path: string, name: string, settings: Settings): Promise<void> {
-  const {parseDocument} = await import('yaml')
-  const document = parseDocument(await readText(path))
+  const {default: yaml} = await import('yaml')
+  const document = yaml.parseDocument(await readText(path))
   if (document.errors.length > 0)
     throw new ConfigError(`${path} is not YAML`, {cause: document.errors[0], context: {file: path}})
   if (document.hasIn(['profiles', name])) {
@@ -23,9 +24,7 @@ export async function writeProfile(path: string, name: string, settings: Setting
   document.setIn(['profile'], name)
   document.setIn(['profiles', name], document.createNode(settings))
   await mkdir(dirname(path), {recursive: true, mode: 0o700})
-  const temporary = `${path}.${process.pid}.tmp`
-  await writeFile(temporary, document.toString(), {mode: 0o600, flag: 'wx'})
-  await rename(temporary, path)
+  await replaceFile(path, document.toString(), 0o600)
 }
 
 async function readText(path: string): Promise<string> {

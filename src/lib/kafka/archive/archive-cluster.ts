@@ -2,7 +2,7 @@ import {mkdir, open, readdir, stat} from 'node:fs/promises'
 import {basename, join} from 'node:path'
 import type {Readable} from 'node:stream'
 
-import {BugError, IoError, KafkaError, RefusedError, UsageError, type KdlqError} from '../../errors.ts'
+import {BugError, KafkaError, RefusedError, UsageError, type KdlqError} from '../../errors.ts'
 import type {
   Cluster,
   ClusterAdmin,
@@ -18,6 +18,7 @@ import {isLegalTopicName} from '../record.ts'
 import {ArchiveAppender, ArchiveSession, type AppendedRun} from './archive-appender.ts'
 import {openArchiveFile, openArchiveStream, type ArchiveFile} from './archive-file.ts'
 import {addRun, indexArchive, type ArchiveIndex} from './archive-index.ts'
+import {cannotWrite} from './partial-file.ts'
 import {ArchiveReader, unknownTopic, type ArchiveContents} from './archive-reader.ts'
 
 /** A replay into a directory keeps its ledger there; it holds no records. */
@@ -222,7 +223,7 @@ async function isDirectory(path: string, create: boolean): Promise<boolean> {
       await mkdir(path, {recursive: true})
       return true
     } catch (cause) {
-      throw new IoError('the archive directory could not be made', {code: 'E_ARCHIVE_WRITE', cause})
+      throw cannotWrite(path, cause)
     }
   }
   // What cannot be looked at is reported by the one who opens it.

@@ -36,19 +36,19 @@ export async function openArchiveFile(path: string, signal?: AbortSignal): Promi
     throw cannotRead(name, cause)
   }
   try {
-    const head = Buffer.alloc(4)
-    const {bytesRead} = await handle.read(head, 0, 4, 0)
     const stat = await handle.stat()
     if (stat.isDirectory()) throw new IoError(`${name} is a directory`, {code: 'E_ARCHIVE'})
-    const compression = compressionOf(head.subarray(0, bytesRead))
-    if (compression === null && stat.isFile()) {
-      return {name, handle, size: stat.size, close: () => handle.close()}
+    if (!stat.isFile()) {
+      // A pipe (process substitution, /dev/stdin) has no positions.
+      const spooled = await openArchiveStream(handle.createReadStream({autoClose: false}), name, signal)
+      await handle.close()
+      return spooled
     }
-    // A pipe (process substitution) has given away its first bytes.
-    const start = stat.isFile() ? {start: 0} : {}
-    const source = handle.createReadStream({...start, autoClose: false})
-    const bytes = stat.isFile() ? source : Readable.from(prepend(head.subarray(0, bytesRead), source))
-    const spooled = await spool(bytes, compression, name, signal)
+    const head = Buffer.alloc(4)
+    const {bytesRead} = await handle.read(head, 0, 4, 0)
+    const compression = compressionOf(head.subarray(0, bytesRead))
+    if (compression === null) return {name, handle, size: stat.size, close: () => handle.close()}
+    const spooled = await spool(handle.createReadStream({start: 0, autoClose: false}), compression, name, signal)
     await handle.close()
     return spooled
   } catch (cause) {
@@ -103,7 +103,9 @@ async function spool(
   signal: AbortSignal | undefined,
 ): Promise<ArchiveFile> {
   const path = join(tmpdir(), `kdlq-${randomUUID()}.tmp`)
-  const handle = await open(path, 'wx+', 0o600)
+  const handle = await open(path, 'wx+', 0o600).catch((cause: unknown) => {
+    throw cannotUnpack(name, cause)
+  })
   // Gone from the directory at once where the system allows it, so that a crash leaves nothing behind.
   const unlinked = await unlink(path).then(
     () => true,
@@ -116,7 +118,11 @@ async function spool(
   let size = 0
   const sink = async (chunks: AsyncIterable<Buffer>): Promise<void> => {
     for await (const chunk of chunks) {
-      await writeAll(handle, chunk, size)
+      try {
+        await writeAll(handle, chunk, size)
+      } catch (cause) {
+        throw cannotUnpack(name, cause)
+      }
       size += chunk.length
     }
   }
@@ -138,6 +144,16 @@ export async function writeAll(handle: FileHandle, bytes: Uint8Array, position: 
     const {bytesWritten} = await handle.write(bytes, done, bytes.length - done, position + done)
     done += bytesWritten
   }
+}
+
+function cannotUnpack(name: string, cause: unknown): IoError {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error'
+  const why = code === 'ENOSPC' ? 'the disk is full' : code
+  return new IoError(`${name} could not be unpacked into a temporary file (${why})`, {
+    code: 'E_ARCHIVE_SPOOL',
+    hints: ['set TMPDIR to a folder with room for the plain lines'],
+    cause,
+  })
 }
 
 function cannotRead(name: string, cause: unknown, signal?: AbortSignal): unknown {

@@ -1,5 +1,5 @@
-import {mkdir} from 'node:fs/promises'
-import {join} from 'node:path'
+import {mkdir, rmdir} from 'node:fs/promises'
+import {dirname, join, resolve} from 'node:path'
 
 import {RefusedError} from '../../errors.ts'
 import {isLegalTopicName, type KafkaRecord} from '../record.ts'
@@ -35,11 +35,10 @@ export interface ArchiveWriter extends AsyncDisposable {
 export async function createArchiveWriter(options: ArchiveWriterOptions): Promise<ArchiveWriter> {
   if (options.layout === 'file') return new FileWriter(await PartialFile.create(options.path, options))
   try {
-    await mkdir(options.path, {recursive: true})
+    return new DirectoryWriter(options, (await mkdir(options.path, {recursive: true})) ?? null)
   } catch (cause) {
     throw cannotWrite(options.path, cause)
   }
-  return new DirectoryWriter(options)
 }
 
 class FileWriter implements ArchiveWriter {
@@ -68,10 +67,14 @@ class FileWriter implements ArchiveWriter {
 
 class DirectoryWriter implements ArchiveWriter {
   readonly #options: ArchiveWriterOptions
+  /** The topmost directory that was made for this archive; null = all were there. */
+  readonly #made: string | null
   readonly #files = new Map<string, PartialFile>()
+  #committed = false
 
-  constructor(options: ArchiveWriterOptions) {
+  constructor(options: ArchiveWriterOptions, made: string | null) {
     this.#options = options
+    this.#made = made
   }
 
   write(record: KafkaRecord): Promise<void> | undefined {
@@ -82,11 +85,13 @@ class DirectoryWriter implements ArchiveWriter {
   async commit(): Promise<readonly WrittenFile[]> {
     const written: WrittenFile[] = []
     for (const file of this.#files.values()) written.push(await file.commit())
+    this.#committed = true
     return written
   }
 
   async abort(): Promise<void> {
     for (const file of this.#files.values()) await file.abort()
+    if (!this.#committed && this.#made !== null) await removeEmpty(this.#options.path, this.#made)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -102,6 +107,16 @@ class DirectoryWriter implements ArchiveWriter {
     const file = await PartialFile.create(path, this.#options)
     this.#files.set(topic, file)
     await file.write(record)
+  }
+}
+
+/** Remove a directory and those above it up to `top`, as far as they are empty. */
+async function removeEmpty(directory: string, top: string): Promise<void> {
+  const last = resolve(top)
+  try {
+    for (let path = resolve(directory); path.length >= last.length; path = dirname(path)) await rmdir(path)
+  } catch {
+    // Somebody else has put something there.
   }
 }
 

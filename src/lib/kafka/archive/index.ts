@@ -6,5 +6,5 @@ export {
   type ArchiveWriterOptions,
   type WrittenFile,
 } from './archive-writer.ts'
-export {listExamples, resolveExample, type Example} from './examples.ts'
+export {listExamples, resolveExample} from './examples.ts'
 export {formatArchiveLine, parseArchiveLine} from './line-codec.ts'

@@ -15,8 +15,8 @@ export async function abortable<T>(work: Promise<T>, signal: AbortSignal | undef
   }
 }
 
-/** A signal that aborts with the first of two; disposing it leaves no listener on them, as they may live much longer. */
-export class EitherSignal implements Disposable {
+/** A signal that aborts with the first of some; `release` leaves no listener on them, as they may live much longer. */
+export class EitherSignal {
   readonly #controller = new AbortController()
   readonly #sources: readonly AbortSignal[]
   readonly #abort = (): void => {
@@ -34,7 +34,7 @@ export class EitherSignal implements Disposable {
     return this.#controller.signal
   }
 
-  [Symbol.dispose](): void {
+  release(): void {
     for (const source of this.#sources) source.removeEventListener('abort', this.#abort)
   }
 }

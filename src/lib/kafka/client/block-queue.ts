@@ -50,7 +50,7 @@ export class BlockQueue {
     read.blocks.push({topic, partition, from, to, ...content, nextOffset, notices, throttleMs: this.#throttleMs, done})
     this.#throttleMs = 0
     this.#bytes += content.bytes
-    this.#arrivals.push(read)
+    if (this.#order === 'arrival') this.#arrivals.push(read)
   }
 
   /** The consumer is through with the block that it got last. */

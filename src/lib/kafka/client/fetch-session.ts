@@ -9,7 +9,7 @@ import {Leaders} from './leaders.ts'
 import {PartitionRead} from './partition-read.ts'
 import {ReadOutcomes} from './read-outcomes.ts'
 import {ReadRate} from './read-rate.ts'
-import {backoffMs, CODE, failureOf, mayPass} from './retry.ts'
+import {backoffMs, CODE, failureOf} from './retry.ts'
 import {Wakeup} from './wakeup.ts'
 
 /** The one metadata request at a time; `rounds` = in a row without a leader for everybody. Times are monotonic ms. */
@@ -106,7 +106,7 @@ export class FetchSession {
     const ready = new Map<NodeId, PartitionRead[]>()
     let wakeAt = Number.POSITIVE_INFINITY
     for (const read of open) {
-      if (read.busy || read.blocks.length >= this.#deps.tuning.queuedAnswers) continue
+      if (read.busy || !this.#hasRoom(read)) continue
       if (read.stale || read.leader === null) {
         if (!this.#search.running && this.#search.notBefore <= now) this.#run(this.#findLeaders())
         else if (!this.#search.running) wakeAt = Math.min(wakeAt, this.#search.notBefore)
@@ -127,14 +127,23 @@ export class FetchSession {
   #send(node: NodeId, ready: PartitionRead[], open: readonly PartitionRead[]): void {
     const {tuning} = this.#deps
     const waiting = ready.toSorted((a, b) => a.served - b.served)
+    // Where nothing is new anywhere, one request with all of them waits at the broker, instead of many that come back empty.
+    const own = open.filter(read => read.leader?.node === node && !read.stale && this.#hasRoom(read))
+    const quiet = own.every(({idle}) => idle)
+    if (quiet && own.some(read => !read.busy && !waiting.includes(read))) return
+    const most = this.#rate.limited || quiet ? 1 : tuning.requestsPerBroker
     while (waiting.length > 0) {
-      const free = (this.#rate.limited ? 1 : tuning.requestsPerBroker) - (this.#inFlight.get(node) ?? 0)
+      const free = most - (this.#inFlight.get(node) ?? 0)
       if (free <= 0 || (this.#rate.limited && this.#reserved > 0)) return
       const count = Math.ceil(waiting.length / free)
       const maxBytes = this.#rate.cap(Math.min(tuning.maxBytes, count * tuning.partitionMaxBytes))
       if (!this.#mayHold(maxBytes, waiting, open)) return
       this.#run(this.#fetch(node, waiting.splice(0, count), maxBytes))
     }
+  }
+
+  #hasRoom(read: PartitionRead): boolean {
+    return read.blocks.length < this.#deps.tuning.queuedAnswers
   }
 
   /** The range that the consumer waits for is always served, else full queues of later ranges would stall the read. */
@@ -163,7 +172,7 @@ export class FetchSession {
     this.#reserved += maxBytes
     this.#inFlight.set(node, (this.#inFlight.get(node) ?? 0) + 1)
     // A broker answers one connection's requests in order: a long poll would hold up the data of the other partitions.
-    const alone = this.#reads.every(read => read.done || reads.includes(read) || read.leader?.node !== node)
+    const alone = this.#open().every(read => reads.includes(read) || read.leader?.node !== node)
     const maxWaitMs = alone ? tuning.maxWaitMs : 0
     const partitionMaxBytes = this.#rate.cap(tuning.partitionMaxBytes)
     const {isolationLevel} = this.#request
@@ -185,7 +194,7 @@ export class FetchSession {
       for (const read of reads) read.busy = false
       if (signal.aborted) return
       const failure = failureOf(error)
-      if (!mayPass(failure)) throw failure
+      if (!failure.retriable) throw failure
       for (const read of reads) this.#outcomes.failed(read, failure)
     } finally {
       this.#reserved -= maxBytes
@@ -210,7 +219,7 @@ export class FetchSession {
       const now = clock.monotonic()
       search.failingSince ??= now
       search.rounds++
-      if (!mayPass(failure) || now - search.failingSince >= tuning.unavailableAfterMs) throw failure
+      if (!failure.retriable || now - search.failingSince >= tuning.unavailableAfterMs) throw failure
     } finally {
       search.running = false
       search.notBefore = search.rounds === 0 ? 0 : clock.monotonic() + backoffMs(search.rounds)

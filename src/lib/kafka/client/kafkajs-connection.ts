@@ -28,6 +28,8 @@ export interface ConnectionSettings {
   /** A new one for each broker: kafkajs keeps state in it. */
   readonly createSasl: (() => SaslOptions) | null
   readonly connectTimeoutMs: number
+  /** Set by the first connection that gets through: from then on the settings are known to be right. */
+  readonly past: {connected: boolean}
 }
 
 export interface SendLimits {
@@ -119,6 +121,7 @@ export class BrokerConnection {
       throw this.#fail(error)
     }
     this.#isReady = true
+    this.#settings.past.connected = true
   }
 
   async #handshake(broker: InstanceType<Kafkajs['Broker']>): Promise<void> {
@@ -164,9 +167,12 @@ export class BrokerConnection {
       new TransportError('timeout', this.address, `${this.address} did not answer ${api.name} within ${timeoutMs} ms`, {
         context: {api: api.name, timeoutMs},
       })
+    // A muted broker reads nothing of this connection: what was sent before it said so has its time from then on.
+    const extendedTo = (): number => this.#quietUntil[lane] + timeoutMs
     try {
-      const answer = await within(this.#exchange(api, encoded, version), {clock, timeoutMs, late, signal})
-      this.#quietUntil[lane] = Math.max(this.#quietUntil[lane], clock.monotonic() + answer.throttleMs)
+      const answer = await within(this.#exchange(api, encoded, version), {clock, timeoutMs, extendedTo, late, signal})
+      const {throttleMs} = answer
+      if (throttleMs > 0) this.#quietUntil[lane] = Math.max(this.#quietUntil[lane], clock.monotonic() + throttleMs)
       return answer
     } catch (error) {
       // An abort only ends the wait; the answer is read and dropped when it comes.
@@ -232,6 +238,7 @@ export class BrokerConnection {
       tls: this.#settings.tls !== null,
       saslMechanism: this.#mechanism,
       stage: main?.stage ?? 'socket',
+      connectedBefore: this.#settings.past.connected,
       socketError: main?.socketError ?? null,
       enabledMechanisms: main?.enabledMechanisms ?? null,
     }

@@ -92,6 +92,7 @@ class KafkajsTransport implements Transport {
       tls: tlsOptions,
       createSasl: sasl === null ? null : () => createSaslOptions(sasl, readFile),
       connectTimeoutMs: timeoutMs,
+      past: {connected: false},
     }
     return this.#settings
   }
@@ -149,7 +150,10 @@ class KafkajsTransport implements Transport {
         new TransportError('timeout', address, `no connection to ${address} within ${timeoutMs} ms`)
       await within(connection.connect(), {clock: this.#deps.clock, timeoutMs, late, signal})
     }
-    return connection.send(api, body, {signal, maxVersion, timeoutMs})
+    const answer = await connection.send(api, body, {signal, maxVersion, timeoutMs})
+    const {throttleMs} = answer
+    if (throttleMs > 0) this.#deps.debug?.(`${connection.address} throttles ${api.name} for ${throttleMs} ms`)
+    return answer
   }
 
   /** Connected brokers first, then known ones, then the bootstrap servers; the next one only when a connection fails. */

@@ -7,7 +7,7 @@ import type {ListOffsetsRequestTopic} from '../protocol/generated/list-offsets.t
 import type {NodeId} from '../protocol/types.ts'
 import type {Transport} from '../transport.ts'
 import {Leaders} from './leaders.ts'
-import {backoffMs, CODE, failureOf, mayPass} from './retry.ts'
+import {backoffMs, CODE, failureOf} from './retry.ts'
 
 /** What is enough here: timestamps, isolation, leader epochs; later versions are about tiered storage. */
 const MAX_VERSION = 7
@@ -126,7 +126,7 @@ async function ask(
   } catch (error) {
     signal?.throwIfAborted()
     const failure = failureOf(error)
-    if (!mayPass(failure)) throw error
+    if (!failure.retriable) throw error
     for (const {pending} of items.values()) again.push({...pending, error: failure})
   }
   return again

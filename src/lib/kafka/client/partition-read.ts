@@ -25,6 +25,8 @@ export class PartitionRead {
   failingSince: number | null = null
   missingSince: number | null = null
   emptySince: number | null = null
+  /** The last answer brought nothing. */
+  idle = false
   /** Answers without a batch although this partition was the first that was asked for. */
   emptyFirst = 0
   /** Order of the last progress; the one that waits longest is asked for first, so that none starves. */
@@ -50,6 +52,7 @@ export class PartitionRead {
 
   /** The position moved: whatever looked like the end is not. */
   progressed(): void {
+    this.idle = false
     this.emptyFirst = 0
     this.emptySince = null
   }

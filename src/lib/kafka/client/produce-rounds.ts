@@ -10,7 +10,7 @@ import {abortable, EitherSignal} from './abort.ts'
 import {Delivery} from './delivery.ts'
 import {Leaders} from './leaders.ts'
 import type {ProducerIdentity} from './producer-identity.ts'
-import {backoffMs, failureOf, mayBeSent, mayPass} from './retry.ts'
+import {backoffMs, failureOf, mayBeSent} from './retry.ts'
 
 /** How long a leader may wait for its replicas, ms. */
 const ACKS_TIMEOUT_MS = 15_000
@@ -93,7 +93,8 @@ export class ProduceRounds {
     const before = [...partitions].map(async partition => this.#turns.get(partition))
     for (const partition of partitions) this.#turns.set(partition, turn.promise)
     const deadline = this.#deps.clock.monotonic() + this.#settings.deliveryTimeoutMs
-    using stop = new EitherSignal(signal, this.#closing.signal)
+    // No `using`: the parser of the boundary check does not know it.
+    const stop = new EitherSignal(signal, this.#closing.signal)
     try {
       await abortable(Promise.all(before), stop.signal)
       await this.#deliver(deliveries, {deadline, signal: stop.signal})
@@ -101,6 +102,7 @@ export class ProduceRounds {
       if (!stop.signal.aborted) throw error
       for (const delivery of deliveries) delivery.end(notWritten(delivery, 'the run was stopped before'))
     } finally {
+      stop.release()
       this.#identities.settled(deliveries)
       turn.resolve()
       for (const partition of partitions) {
@@ -143,7 +145,7 @@ export class ProduceRounds {
     } catch (error) {
       signal.throwIfAborted()
       const failure = failureOf(error)
-      for (const delivery of open) delivery.failed(failure, {uncertain: false, mayPass: mayPass(failure)})
+      for (const delivery of open) delivery.failed(failure, {uncertain: false, mayPass: failure.retriable})
       return false
     }
   }
@@ -194,7 +196,7 @@ export class ProduceRounds {
     } catch (error) {
       const failure = round.signal.aborted ? stoppedWaiting() : failureOf(error)
       for (const delivery of deliveries) {
-        delivery.failed(failure, {uncertain: mayBeSent(failure), mayPass: mayPass(failure)})
+        delivery.failed(failure, {uncertain: mayBeSent(failure), mayPass: failure.retriable})
       }
     }
   }

@@ -3,7 +3,7 @@ import type {KdlqError} from '../../errors.ts'
 import {initProducerIdApi} from '../protocol/generated/init-producer-id.ts'
 import {isRetriableCode, protocolError} from '../protocol/errors.ts'
 import type {Transport} from '../transport.ts'
-import {backoffMs, CODE, failureOf, mayPass} from './retry.ts'
+import {backoffMs, CODE, failureOf} from './retry.ts'
 
 /** v4: a fenced producer has an error code of its own. */
 const MAX_VERSION = 4
@@ -54,7 +54,7 @@ export async function newIdentity(
     } catch (error) {
       signal?.throwIfAborted()
       failure = failureOf(error)
-      if (!mayPass(failure)) throw failure
+      if (!failure.retriable) throw failure
     }
     const wait = backoffMs(attempt)
     if (clock.monotonic() + wait > deadline) throw failure

@@ -5,7 +5,7 @@ import {ProduceRounds} from './produce-rounds.ts'
 import type {IdentitySource, ProducerDeps, Round} from './produce-rounds.ts'
 import type {ProducerIdentity} from './producer-identity.ts'
 import {newIdentity} from './producer-identity.ts'
-import {failureOf, mayPass} from './retry.ts'
+import {failureOf} from './retry.ts'
 
 /** v8: the broker's text, and which records it refused. Later ones say more only where topics have ids or transactions. */
 const MAX_VERSION = 8
@@ -48,7 +48,7 @@ export class IdempotentProducer implements ProducerSession, IdentitySource {
     } catch (error) {
       signal.throwIfAborted()
       const failure = failureOf(error)
-      for (const delivery of open) delivery.failed(failure, {uncertain: false, mayPass: mayPass(failure)})
+      for (const delivery of open) delivery.failed(failure, {uncertain: false, mayPass: failure.retriable})
       return null
     }
   }

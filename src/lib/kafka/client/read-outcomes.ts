@@ -11,7 +11,7 @@ import type {ReadDeps} from './fetch-tuning.ts'
 import type {Leaders} from './leaders.ts'
 import {listOffsets} from './offsets.ts'
 import type {PartitionRead} from './partition-read.ts'
-import {CODE, failureOf, mayPass} from './retry.ts'
+import {CODE, failureOf} from './retry.ts'
 
 /** How a partition was asked for. */
 export interface Asked {
@@ -79,6 +79,7 @@ export class ReadOutcomes {
   #empty(read: PartitionRead, answer: FetchResponsePartitionData, {first, maxWaitMs}: Asked): void {
     const {to} = read.range
     const now = this.#deps.clock.monotonic()
+    read.idle = true
     if (maxWaitMs === 0) read.notBefore = now + EMPTY_WAIT_MS
     if (to === null) return
     const end = this.#request.isolationLevel === 'read_committed' ? answer.lastStableOffset : answer.highWatermark
@@ -150,7 +151,7 @@ export class ReadOutcomes {
   /** Ask again later, with fresh metadata; after too long without success the partition is given up. */
   failed(read: PartitionRead, error: KdlqError): void {
     const since = read.failed(this.#deps.clock.monotonic())
-    const passes = mayPass(error) || MAY_PASS.has(error.code)
+    const passes = error.retriable || MAY_PASS.has(error.code)
     if (!passes || since >= this.#deps.tuning.unavailableAfterMs) this.#giveUp(read, 'unavailable', error)
   }
 

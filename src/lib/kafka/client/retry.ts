@@ -59,13 +59,8 @@ export function failureOf(error: unknown): KdlqError {
   throw error
 }
 
-/** True for a transport failure that another try may not meet: the client was connected once, so settings are right. */
-export function mayPass(error: KdlqError): boolean {
-  return error.retriable || error.context['stage'] === 'first-request'
-}
-
 /** True when a request may have reached the broker although no answer came. */
 export function mayBeSent(error: KdlqError): boolean {
-  const {kind, stage} = error.context
-  return kind === 'timeout' || kind === 'closed' || stage === 'first-request'
+  const {kind} = error.context
+  return kind === 'timeout' || kind === 'closed'
 }

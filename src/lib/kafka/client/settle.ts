@@ -1,7 +1,7 @@
 import type {Clock} from '../../clock.ts'
 import type {KdlqError} from '../../errors.ts'
 import type {CallOptions} from '../ports.ts'
-import {backoffMs, failureOf, mayPass} from './retry.ts'
+import {backoffMs, failureOf} from './retry.ts'
 
 const PATIENCE_MS = 15_000
 
@@ -23,7 +23,7 @@ export async function untilSettled(
     })
     if (error === null) return
     const wait = backoffMs(failures)
-    if (!mayPass(error) || clock.monotonic() + wait > deadline) throw error
+    if (!error.retriable || clock.monotonic() + wait > deadline) throw error
     await clock.sleep(wait, {signal})
   }
 }

@@ -4,7 +4,7 @@ import {protocolError} from '../protocol/errors.ts'
 import type {Api, NodeId} from '../protocol/types.ts'
 import type {Transport} from '../transport.ts'
 import {abortable} from './abort.ts'
-import {backoffMs, CODE, failureOf, mayPass} from './retry.ts'
+import {backoffMs, CODE, failureOf} from './retry.ts'
 import {noCoordinator, notAuthorized} from './transaction-errors.ts'
 
 /** The end of the transaction before is still being written to its partitions: soon over. */
@@ -86,7 +86,7 @@ export class TransactionCoordinator {
       } catch (error) {
         signal?.throwIfAborted()
         failure = failureOf(error)
-        if (!mayPass(failure)) throw failure
+        if (!failure.retriable) throw failure
         this.#node = null
         wait = backoffMs(++failures)
       }

@@ -64,6 +64,8 @@ export interface FailureScene {
   readonly tls: boolean
   readonly saslMechanism: string | null
   readonly stage: Stage
+  /** The same settings got through to a broker of this cluster: a sudden close is no refusal of them. */
+  readonly connectedBefore: boolean
   readonly socketError: Error | null
   readonly enabledMechanisms: readonly string[] | null
 }
@@ -183,7 +185,7 @@ function notTls(cause: unknown, {address}: FailureScene): TransportError {
 }
 
 function closedOrLate(error: unknown, cause: unknown, scene: FailureScene): TransportError {
-  const {address, tls, saslMechanism, stage} = scene
+  const {address, tls, saslMechanism, stage, connectedBefore} = scene
   const name = textOf(error, 'name') ?? ''
   if (
     name === 'KafkaJSRequestTimeoutError' ||
@@ -197,10 +199,10 @@ function closedOrLate(error: unknown, cause: unknown, scene: FailureScene): Tran
   }
   const closed = (message: string, hint?: string): TransportError =>
     new TransportError('closed', address, message, {hint, cause, context: {stage}})
-  if (stage === 'versions' && !tls) {
+  if (stage === 'versions' && !tls && !connectedBefore) {
     return closed(`${address} closed the connection at the first request`, TLS_HINT)
   }
-  if (stage === 'first-request' && saslMechanism === null) {
+  if (stage === 'first-request' && saslMechanism === null && !connectedBefore) {
     const hint = 'the listener probably wants SASL: security.protocol=SASL_SSL or SASL_PLAINTEXT'
     return new TransportError('auth', address, `${address} closed the connection after the first request`, {
       hint,

@@ -1,3 +1,4 @@
+import {causeMessageOf} from '../../dialects/root-cause.ts'
 import {badValue} from '../usage.ts'
 import type {FilterDefinition} from './filter.ts'
 
@@ -5,7 +6,7 @@ import type {FilterDefinition} from './filter.ts'
 const LONGEST_PATTERN = 1000
 
 export const messageFilter: FilterDefinition = {
-  summary: 'Exception message, searched with a regular expression (RE2).',
+  summary: 'Message of the exception or its root cause, searched with a regular expression (RE2).',
   placeholder: 'PATTERN',
   async compile(text, {flag}) {
     if (text.length > LONGEST_PATTERN) throw badValue(flag, text, `at most ${LONGEST_PATTERN} characters`)
@@ -22,7 +23,9 @@ export const messageFilter: FilterDefinition = {
     }
     return {
       matches: ({failure: {exception, keyException}}) =>
-        found(exception?.message) || found(exception?.causeMessage) || found(keyException?.message),
+        found(exception?.message) ||
+        (exception !== undefined && found(causeMessageOf(exception))) ||
+        found(keyException?.message),
       peek: null,
     }
   },

@@ -11,12 +11,17 @@ const TYPE_NAMES = new Set(['bool', 'bytes', 'double', 'int', 'list', 'map', 'nu
 /** What is known of the value of an expression: a node of the field tree, an element of a list, or nothing. */
 type Shape = FieldNode | {readonly kind: 'element'; readonly members: readonly string[]} | null
 
+/** Most rounds of loops over lists that are written out, multiplied: more than a filter needs, still no wait. */
+const MOST_ROUNDS = 1000
+
 /** Names bound by a loop around an expression. */
 interface Scope {
   readonly name: string
   readonly shape: Shape
   /** True for the variable of a loop over a part of the record: what hangs below it is met once. */
   readonly owned: boolean
+  /** How often the body runs for one element of the record, by the lists written out in the loops around. */
+  readonly rounds: number
   readonly parent: Scope | null
 }
 
@@ -70,6 +75,9 @@ export function checkWhere(expr: Expr, flag: string, functions: ReadonlySet<stri
             'value.items.exists(i, i.parts.exists(p, ...)) is fine, value.a.exists(x, value.b.exists(y, ...)) is not',
           ])
         }
+        const rounds = (scope?.rounds ?? 1) * Math.max(1, elementsIn(iterRange))
+        if (rounds > MOST_ROUNDS)
+          fail(`loops over written lists make ${rounds} rounds, at most ${MOST_ROUNDS} are taken`)
         const element: Shape =
           range?.kind === 'list' && range.members.length > 0 ? {kind: 'element', members: range.members} : null
         if (accuInit !== undefined) shapeOf(accuInit, scope)
@@ -78,9 +86,9 @@ export function checkWhere(expr: Expr, flag: string, functions: ReadonlySet<stri
           if (memberOf(WHERE_FIELDS, name) !== null) fail(`a loop variable cannot have the name of the field '${name}'`)
         }
         const owned = isBounded(iterRange, scope)
-        let inner: Scope = {name: iterVar, shape: element, owned, parent: scope}
-        if (iterVar2 !== '') inner = {name: iterVar2, shape: null, owned, parent: inner}
-        inner = {name: accuVar, shape: null, owned: false, parent: inner}
+        let inner: Scope = {name: iterVar, shape: element, owned, rounds, parent: scope}
+        if (iterVar2 !== '') inner = {name: iterVar2, shape: null, owned, rounds, parent: inner}
+        inner = {name: accuVar, shape: null, owned: false, rounds, parent: inner}
         for (const part of [loopCondition, loopStep, result]) if (part !== undefined) shapeOf(part, inner)
         return null
       }
@@ -151,6 +159,18 @@ function isOwnElement(name: string, scope: Scope): boolean {
     if (at.name === name) return at.owned
   }
   return false
+}
+
+/** Elements of the lists that are written out in an expression, inner lists included. */
+function elementsIn(range: Expr): number {
+  const kind = range.exprKind
+  if (kind.case === 'listExpr') {
+    return kind.value.elements.reduce((sum, element) => sum + Math.max(1, elementsIn(element)), 0)
+  }
+  if (kind.case === 'selectExpr') return kind.value.operand === undefined ? 0 : elementsIn(kind.value.operand)
+  if (kind.case !== 'callExpr') return 0
+  const {target, args} = kind.value
+  return [...(target === undefined ? [] : [target]), ...args].reduce((sum, arg) => sum + elementsIn(arg), 0)
 }
 
 function rewriteHas(node: Expr): void {

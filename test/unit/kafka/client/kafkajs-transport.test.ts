@@ -3,7 +3,7 @@ import {createKafkaTransport, type TransportDeps} from '../../../../src/lib/kafk
 import {parseBootstrapServers, PLAINTEXT, type ConnectionConfig} from '../../../../src/lib/kafka/client/security.ts'
 import {TransportError} from '../../../../src/lib/kafka/client/transport-error.ts'
 import {describeClusterApi} from '../../../../src/lib/kafka/protocol/generated/describe-cluster.ts'
-import {fetchApi} from '../../../../src/lib/kafka/protocol/generated/fetch.ts'
+import {fetchApi, writeFetchResponse} from '../../../../src/lib/kafka/protocol/generated/fetch.ts'
 import {writeFindCoordinatorResponse} from '../../../../src/lib/kafka/protocol/generated/find-coordinator.ts'
 import {metadataApi} from '../../../../src/lib/kafka/protocol/generated/metadata.ts'
 import {ProtocolFormatError, WireWriter} from '../../../../src/lib/kafka/protocol/wire.ts'
@@ -346,9 +346,11 @@ describe('sending', () => {
   test('waits as long as the broker asks for before the next request, and reports it (KIP-219)', async () => {
     const fake = await broker()
     const clock = new FakeClock()
-    const made = await connected(fake, {clock})
+    const debug: string[] = []
+    const made = await connected(fake, {clock, debug: line => debug.push(line)})
     fake.answer = request => metadata(request.version, fake.port, 2000)
     expect((await made.send(1, metadataApi, anyMetadata)).throttleMs).toBe(2000)
+    expect(debug).toContain(`${fake.address} throttles Metadata for 2000 ms`)
     const before = fake.of(METADATA).length
     const work = made.send(1, metadataApi, anyMetadata, {timeoutMs: 100})
     await clock.advance(1999)
@@ -356,6 +358,33 @@ describe('sending', () => {
     await clock.advance(1)
     await work
     expect(fake.of(METADATA)).toHaveLength(before + 1)
+  })
+
+  test('a request behind one that was throttled has its time from the end of the silence on (KIP-219)', async () => {
+    const fake = await broker()
+    const clock = new FakeClock()
+    const made = await connected(fake, {clock})
+    const held: FakeRequest[] = []
+    fake.answer = request => {
+      if (request.api !== FETCH) return fake.usual(request)
+      held.push(request)
+      return null
+    }
+    const reply = (request: FakeRequest | undefined, throttleTimeMs: number): void => {
+      request?.socket.write(framed(request.correlationId, throttled(request.version, throttleTimeMs)))
+    }
+    const first = made.send(1, fetchApi, fetchRequest, {timeoutMs: 1000})
+    const second = made.send(1, fetchApi, fetchRequest, {timeoutMs: 1000})
+    const third = failure(made.send(1, fetchApi, fetchRequest, {timeoutMs: 1000}))
+    await vi.waitFor(() => expect(held).toHaveLength(3))
+    reply(held[0], 60_000)
+    expect((await first).throttleMs).toBe(60_000)
+    await clock.advance(60_500)
+    reply(held[1], 0)
+    expect((await second).throttleMs).toBe(0)
+    await clock.advance(500)
+    expect(await third).toMatchObject({kind: 'timeout'})
+    expect(fake.accepted).toBe(2)
   })
 
   test('a wait that the broker asked for ends with an abort, and with close', async () => {
@@ -379,6 +408,19 @@ describe('sending', () => {
     await vi.waitFor(() => expect(fake.sockets.size).toBe(0))
     await made.send(1, metadataApi, anyMetadata)
     expect(fake.accepted).toBe(2)
+  })
+
+  test('a broker that dies right after a reconnect was lost: it does not look like one that wants SASL', async () => {
+    const fake = await broker()
+    const made = await connected(fake)
+    made.invalidate(1)
+    const before = fake.requests.length
+    fake.answer = request => {
+      if (fake.requests.length === before + 1) return fake.usual(request)
+      request.socket.end()
+      return null
+    }
+    expect(await failure(made.send(1, metadataApi, anyMetadata))).toMatchObject({kind: 'closed', retriable: true})
   })
 
   test('to any broker goes on to the next one when a connection fails', async () => {
@@ -416,6 +458,15 @@ describe('sending', () => {
     expect(fake.accepted).toBe(1)
   })
 })
+
+/** An answer to Fetch of a broker that throttles: nothing but the time. */
+function throttled(version: number, throttleTimeMs: number): Buffer {
+  const w = new WireWriter(version >= 12)
+  if (version >= 12) w.tags()
+  const body = {throttleTimeMs, errorCode: 0, sessionId: 0, responses: [], nodeEndpoints: []}
+  writeFetchResponse(w, body, version)
+  return Buffer.from(w.finish())
+}
 
 describe('finding a coordinator', () => {
   function answer(version: number, errorCode: number, port = 0): Buffer {

@@ -13,6 +13,7 @@ const scene: FailureScene = {
   tls: false,
   saslMechanism: null,
   stage: 'socket',
+  connectedBefore: false,
   socketError: null,
   enabledMechanisms: null,
 }

@@ -245,6 +245,36 @@ describe('a read', () => {
     expect(clock.waiting).toBe(0)
   })
 
+  test('followed partitions without news share one request that waits at the broker', async () => {
+    const logs = [logOf(1), logOf(1), logOf(1), logOf(1), logOf(1), logOf(1)]
+    const {cluster, transport, clock} = readFixture(logs)
+    const stop = new AbortController()
+    const waiting: number[] = []
+    transport.on(fetchApi, async body => {
+      if (body.maxWaitMs > 0) waiting.push(body.topics[0]?.partitions.length ?? 0)
+      if (waiting.length === 5) stop.abort(new Error('seen'))
+      await clock.sleep(body.maxWaitMs)
+      return answerFrom(logs, body)
+    })
+    const ranges = logs.map((_, index) => range(index, null))
+    await expect(collect(cluster.reader.read(request(ranges), {signal: stop.signal}))).rejects.toThrow('seen')
+    expect(waiting).toEqual([6, 6, 6, 6, 6])
+    expect(transport.bodies(fetchApi).length).toBeLessThan(15)
+  })
+
+  test('a range that is stuck does not stop with the full queue of the next one behind it', async () => {
+    const stuck = logOf(1)
+    stuck.append(batchAt({base: 1n, values: ['open'], transactional: true, producerId: 7n}))
+    stuck.lastStable = 1n
+    const tuning = {stalledAfterMs: 1_000, partitionMaxBytes: 1, queuedAnswers: 1}
+    const {cluster} = readFixture([stuck, logOf(5)], {tuning})
+    const ranges = [range(0, 2n), range(1, 5n)]
+    const asked = request(ranges, {order: 'partition', isolationLevel: 'read_committed'})
+    const {records, notices} = await collect(cluster.reader.read(asked))
+    expect(records).toEqual(['0:0=v0', '1:0=v0', '1:1=v1', '1:2=v2', '1:3=v3', '1:4=v4'])
+    expect(notices).toMatchObject([{kind: 'incomplete', at: 1n, reason: 'open-transaction'}])
+  })
+
   test('a consumer that leaves early ends what is in flight', async () => {
     const {cluster, transport, clock} = readFixture([logOf(50)], {auto: false, tuning: {partitionMaxBytes: 1}})
     for await (const block of cluster.reader.read(request([range(0, 50n)]))) {

@@ -1,0 +1,81 @@
+import type {DeadLetter} from '../dead-letter/model.ts'
+import type {Cluster} from '../kafka/ports.ts'
+import type {CheckDecisions} from './check-names.ts'
+import {CheckTally} from './check-tally.ts'
+import type {Fate} from './check-tally.ts'
+import type {HeaderPolicy} from './header-policy.ts'
+import type {LedgerVerdict} from './ledger-judge.ts'
+import {OutgoingFactory} from './outgoing.ts'
+import type {Outgoing} from './outgoing.ts'
+import {singleBatchBytes} from './record-size.ts'
+import {resolveDestination} from './target.ts'
+import type {Destination, TargetFacts, TargetRule} from './target.ts'
+
+/** What decides about single dead letters: the same for the plan and for the run that executes it. */
+export interface JudgeRules {
+  readonly target: TargetRule
+  readonly headers: HeaderPolicy
+  readonly timestamp: 'original' | 'now'
+  readonly decisions: CheckDecisions
+  /** Id for the provenance header; while planning any id of the right length. */
+  readonly run: string
+  /** Wall clock of the plan, epoch ms. */
+  readonly nowMs: bigint
+  readonly readTopics: ReadonlySet<string>
+}
+
+/** Where a dead letter goes and what it looks like there, if it goes at all. */
+export type Judgement =
+  | {readonly fate: 'send'; readonly destination: Destination & {readonly kind: 'known'}; readonly outgoing: Outgoing}
+  | {readonly fate: Exclude<Fate, 'send'>; readonly outgoing: Outgoing}
+
+/** Works out destination, outgoing form and fate of dead letters. */
+export class Judge {
+  readonly tally: CheckTally
+  readonly #rules: JudgeRules
+  readonly #factory: OutgoingFactory
+
+  constructor(rules: JudgeRules) {
+    this.#rules = rules
+    this.tally = new CheckTally(rules.decisions)
+    this.#factory = new OutgoingFactory(rules)
+  }
+
+  /**
+   * @param facts of the topic that the rule names for this dead letter; null = not known
+   * @param verdict what the ledger says about it
+   */
+  judge(letter: DeadLetter, facts: TargetFacts | null, {attempts, fact}: LedgerVerdict): Judgement {
+    const {record, failure} = letter
+    const {target, readTopics, nowMs} = this.#rules
+    const destination = resolveDestination(target, record, failure, facts)
+    const outgoing = this.#factory.prepare(record, failure, attempts)
+    const subject = {
+      record,
+      failure,
+      destination,
+      facts: destination.kind === 'known' ? facts : null,
+      readTopics,
+      timestamp: outgoing.timestamp ?? nowMs,
+      timestampKept: outgoing.timestamp !== null,
+      timestampLost: outgoing.timestampLost,
+      outgoingBytes: outgoing.bytes,
+      deadLetterBytes: () => singleBatchBytes(record),
+      nowMs,
+      stale: fact?.stale === true ? fact : null,
+    }
+    const fate = this.tally.judge(subject, letter.address)
+    if (fate !== 'send') return {fate, outgoing}
+    // No decision can send what has no place to go.
+    return destination.kind === 'known' ? {fate, destination, outgoing} : {fate: 'refuse', outgoing}
+  }
+}
+
+/** Topics that a replay into the same cluster must not write to. */
+export function readTopics(
+  {source, target}: {readonly source: Cluster; readonly target: Cluster},
+  ranges: readonly {readonly topic: string}[],
+): ReadonlySet<string> {
+  const same = source === target || source.description.clusterId === target.description.clusterId
+  return new Set(same ? ranges.map(({topic}) => topic) : [])
+}
