@@ -12,7 +12,7 @@ import {claimPartitions, endRun} from './ledger/claims.ts'
 import {ledgerPartition} from './ledger/layout.ts'
 import {sourceRef, transactionalIdOf} from './ledger/names.ts'
 import {LedgerReader} from './ledger/read-ledger.ts'
-import type {LedgerOutcome, LedgerTopic, SourceAddress, SourcePartition} from './ledger/types.ts'
+import type {LedgerOutcome, LedgerRecord, LedgerTopic, SourceAddress, SourcePartition} from './ledger/types.ts'
 import {commitLedger, LedgerScribe, pieceBytesOf, writeLedger} from './ledger/writer.ts'
 import type {LedgerAuthor} from './ledger/writer.ts'
 import type {ReplayPlan} from './plan.ts'
@@ -55,8 +55,8 @@ export function sourcePartitions(plan: ReplayPlan, refOf: LedgerView['refOf']): 
 }
 
 /**
- * Open a run on a ledger topic: session first (which fences another process of the same run), then claims, then the run's
- * record. What fails on the way is undone.
+ * Open a run on a ledger topic: session first (which fences another process of the same run), then the run's record, then
+ * claims. What fails on the way is undone.
  * @throws RefusedError `E_CLAIMED`; AuthError without the right to the transactional id; as the ledger's reader and writer
  */
 export async function openTopicDelivery(
@@ -116,19 +116,21 @@ class TopicRun implements Delivery {
     const {clock, ledger} = this.#deps
     const {author, plan, reason, version, resume} = this.#input
     const session = plan.delivery === 'exactly-once' ? await this.#transactional(signal) : await this.#idempotent()
+    const scribe = new LedgerScribe(clock, author)
+    // Before the claims: whoever meets them, after a kill too, finds a run to resume.
+    const head = resume ? [] : scribe.run({reason, version}, {plan, files: {}}, pieceBytesOf(ledger))
     try {
+      if (head.length > 0) await commitLedger(session, ledger, head, {clock, signal})
       await claimPartitions({session, reader: this.#reader, clock}, author, this.#partitions, {signal})
       this.#writer = await this.#makeWriter(session, signal)
-      if (!resume) {
-        const records = new LedgerScribe(clock, author).run({reason, version}, {plan, files: {}}, pieceBytesOf(ledger))
-        await commitLedger(session, ledger, records, {clock, signal})
-      }
       this.#before = [...this.#reader.contents.index.entriesOfRun(author.run)]
     } catch (error) {
-      // Claims of a run that never began would only stand in the way. (A lost contest has withdrawn its own.)
-      const lost = error instanceof RefusedError
-      const end = {partitions: resume || lost ? [] : this.#partitions}
-      if (end.partitions.length > 0) await withdrawQuietly(session, this.#deps, author, end.partitions)
+      // A run that never began would only stand in the way. (A lost contest has withdrawn its own claims.)
+      const claims = error instanceof RefusedError ? [] : scribe.claimEnds(this.#partitions)
+      if (!resume) {
+        const undone = [...head.map(record => ({...record, value: null})), ...claims]
+        await withdrawQuietly(session, this.#deps, undone)
+      }
       await session.close()
       await this.#deps.copy?.[Symbol.asyncDispose]()
       throw error
@@ -205,12 +207,11 @@ class TopicRun implements Delivery {
 async function withdrawQuietly(
   session: ProducerSession | TransactionSession,
   {clock, ledger}: TopicDeliveryDeps,
-  author: LedgerAuthor,
-  partitions: readonly SourcePartition[],
+  records: readonly LedgerRecord[],
 ): Promise<void> {
   try {
-    await commitLedger(session, ledger, new LedgerScribe(clock, author).claimEnds(partitions), {clock})
+    await commitLedger(session, ledger, records, {clock})
   } catch {
-    // The claims stay; whoever meets them is told how to take over.
+    // Run and claims stay; whoever meets them is told how to resume it or take over.
   }
 }
