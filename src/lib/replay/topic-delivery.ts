@@ -124,6 +124,8 @@ class TopicRun implements Delivery {
       await claimPartitions({session, reader: this.#reader, clock}, author, this.#partitions, {signal})
       this.#writer = await this.#makeWriter(session, signal)
       this.#before = [...this.#reader.contents.index.entriesOfRun(author.run)]
+      const topics = [...new Set(this.#partitions.map(({topic}) => topic))]
+      if (resume) await this.#deps.copy?.complete(ledger, topics, {signal})
     } catch (error) {
       // A run that never began would only stand in the way. (A lost contest has withdrawn its own claims.)
       const claims = error instanceof RefusedError ? [] : scribe.claimEnds(this.#partitions)
