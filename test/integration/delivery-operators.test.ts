@@ -112,7 +112,8 @@ describe('two operators', () => {
     const {run, counts} = documentOf(winner).result
     expect(counts).toMatchObject({replayed: world.records})
     expect(documentOf(loser)).toMatchObject({error: {code: 'E_CLAIMED', exitCode: 6, context: {run}}})
-    expect(loser.stdout).toContain(run ?? 'no run')
+    const {stdout} = await runKdlq(bootstrapServers, 0, ['runs', '--json', ...world.ledgerFlags])
+    expect(JSON.parse(stdout)).toMatchObject({result: {runs: [{run, state: 'completed'}]}})
     await expectEachOnce(world, await consumed(world))
   }
 

@@ -3,9 +3,11 @@ import {afterAll, beforeAll, describe, expect, inject, test} from 'vitest'
 import {startKafka} from '../../sandbox/kafka.ts'
 import {ensureLibs} from '../../sandbox/libs.ts'
 import {consoleConsume} from '../../sandbox/tools.ts'
+import {systemClock as clock} from '../../src/lib/clock.ts'
 import type {KafkaCluster} from '../../src/lib/kafka/client/index.ts'
 import type {TransactionSession} from '../../src/lib/kafka/ports.ts'
 import {RecordBatchBuilder} from '../../src/lib/kafka/records/batch-builder.ts'
+import {ensureLedger} from '../../src/lib/replay/ledger/ensure-ledger.ts'
 import {ledgerPartition} from '../../src/lib/replay/ledger/layout.ts'
 import {killRepeatedly, planKills, tell, tellKills, testRandom} from '../support/delivery-kills.ts'
 import type {KilledRun} from '../support/delivery-kills.ts'
@@ -104,6 +106,21 @@ describe('killed and resumed', () => {
     tellKills(name, killed)
     await expectDone(world, killed)
     expect(killed.kills).toHaveLength(4)
+  })
+
+  test('at the moment of its claims, a run can be resumed like any other', async () => {
+    const world = await deliveryWorld(cluster, bootstrapServers, 300)
+    const {ledger: name, dlq, ledgerFlags} = world
+    const ledger = await ensureLedger({cluster, clock}, {name, create: true, deliveryTimeoutMs: 20_000})
+    const place = {topic: name, partition: ledgerPartition(ledger, dlq), at: 'last-stable'} as const
+    const end = async (): Promise<bigint> => (await cluster.reader.offsets([place]))[0]?.offset ?? 0n
+    const before = await end()
+    const kdlq = startKdlq(bootstrapServers, ['replay', dlq, '--yes', ...RATE, ...ledgerFlags])
+    while ((await end()) === before) expect(kdlq.isRunning).toBe(true)
+    kdlq.signal('SIGKILL')
+    const run = runIdIn((await kdlq.ended).stderr)
+    const last = await runKdlq(bootstrapServers, 0, ['resume', run, '--json', ...ledgerFlags])
+    await expectDone(world, {run, kills: [], last, aborted: 0, waits: []})
   })
 
   /** The last word of the ledger about each dead letter. */

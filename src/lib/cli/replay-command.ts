@@ -218,7 +218,8 @@ export abstract class ReplayCommand extends LedgerCommand<ReplayResult> {
         ...options,
         deliveryTimeoutMs: DELIVERY_TIMEOUT_MS,
       })
-      const deps = {target, clock: this.clock, ledger: ledger.topic, onLost, copy}
+      const onNote = (text: string): void => void this.warnUser(text)
+      const deps = {target, clock: this.clock, ledger: ledger.topic, onLost, onNote, copy}
       return openTopicDelivery(deps, input, options)
     }
   }

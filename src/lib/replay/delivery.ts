@@ -34,6 +34,7 @@ export type OpenDelivery = (options: {readonly signal?: AbortSignal | undefined}
 export interface DeliveryNotes {
   /** A session was lost; another one is opened and the ledger decides what is left. */
   readonly onLost?: ((error: KdlqError) => void) | undefined
+  /** Something about this run that a person has to know. */
   readonly onNote?: ((text: string) => void) | undefined
 }
 

@@ -20,8 +20,9 @@ const REOPEN: ReadonlySet<string> = new Set([
   'E_TRANSACTION_UNSETTLED',
 ])
 /** Sessions that are lost without any progress before the target counts as out of reach. */
-const MAX_LOST = 5
-const FIRST_PAUSE_MS = 100
+export const MAX_LOST = 5
+/** Pause before the second attempt of these, ms; it doubles. */
+export const FIRST_PAUSE_MS = 100
 
 /** What an exactly-once writer works with. */
 export interface ExactlyOnceDeps {
@@ -175,7 +176,7 @@ async function abort(session: TransactionSession): Promise<void> {
 }
 
 /** Another session can go on. A broker that cannot be reached is looked for again. */
-function isLost(error: KdlqError): boolean {
+export function isLost(error: KdlqError): boolean {
   return REOPEN.has(error.code) || error instanceof UnreachableError
 }
 

@@ -1,5 +1,5 @@
 import type {Clock} from '../clock.ts'
-import {BugError, RefusedError} from '../errors.ts'
+import {BugError, isKdlqError, RefusedError} from '../errors.ts'
 import type {Cluster, ProducerSession, TransactionSession} from '../kafka/ports.ts'
 import {AtLeastOnceWriter} from './at-least-once.ts'
 import type {RecordOutcome} from './chunk.ts'
@@ -12,11 +12,12 @@ import {claimPartitions, endRun} from './ledger/claims.ts'
 import {ledgerPartition} from './ledger/layout.ts'
 import {sourceRef, transactionalIdOf} from './ledger/names.ts'
 import {LedgerReader} from './ledger/read-ledger.ts'
-import type {LedgerOutcome, LedgerTopic, SourceAddress, SourcePartition} from './ledger/types.ts'
+import type {LedgerOutcome, LedgerRecord, LedgerTopic, SourceAddress, SourcePartition} from './ledger/types.ts'
 import {commitLedger, LedgerScribe, pieceBytesOf, writeLedger} from './ledger/writer.ts'
 import type {LedgerAuthor} from './ledger/writer.ts'
 import type {ReplayPlan} from './plan.ts'
 import {resolveSending} from './resolve-sending.ts'
+import {RunLedger} from './run-ledger.ts'
 
 /** What a run with a ledger topic works with; the ledger lies on the target's cluster. */
 export interface TopicDeliveryDeps extends DeliveryNotes {
@@ -55,9 +56,11 @@ export function sourcePartitions(plan: ReplayPlan, refOf: LedgerView['refOf']): 
 }
 
 /**
- * Open a run on a ledger topic: session first (which fences another process of the same run), then claims, then the run's
- * record. What fails on the way is undone.
- * @throws RefusedError `E_CLAIMED`; AuthError without the right to the transactional id; as the ledger's reader and writer
+ * Open a run on a ledger topic: session first (which fences another process of the same run), then the run's record, then
+ * claims. What fails on the way is undone. At-least-once without the right to the transactional id does without fencing, and
+ * says so once.
+ * @throws RefusedError `E_CLAIMED`; AuthError without the right to the transactional id (exactly-once); as the ledger's
+ * reader and writer
  */
 export async function openTopicDelivery(
   deps: TopicDeliveryDeps,
@@ -76,6 +79,9 @@ class TopicRun implements Delivery {
   readonly #refOf: LedgerView['refOf']
   readonly #partitions: readonly SourcePartition[]
   #writer: ExactlyOnceWriter | AtLeastOnceWriter | null = null
+  /** Only at-least-once: entries under the transactional id; null = it may not be used. */
+  #runLedger: RunLedger | null = null
+  /** Only at-least-once: to the target. */
   #plain: ProducerSession | null = null
   #before: Delivery['before'] = []
   #resolutions: Delivery['resolutions'] = new Map()
@@ -115,21 +121,27 @@ class TopicRun implements Delivery {
   async open(signal: AbortSignal | undefined): Promise<void> {
     const {clock, ledger} = this.#deps
     const {author, plan, reason, version, resume} = this.#input
-    const session = plan.delivery === 'exactly-once' ? await this.#transactional(signal) : await this.#idempotent()
+    const session =
+      plan.delivery === 'exactly-once' ? await this.#transactional(signal) : await this.#ledgerSession(signal)
+    const scribe = new LedgerScribe(clock, author)
+    // Before the claims: whoever meets them, after a kill too, finds a run to resume.
+    const head = resume ? [] : scribe.run({reason, version}, {plan, files: {}}, pieceBytesOf(ledger))
     try {
+      if (head.length > 0) await commitLedger(session, ledger, head, {clock, signal})
       await claimPartitions({session, reader: this.#reader, clock}, author, this.#partitions, {signal})
       this.#writer = await this.#makeWriter(session, signal)
-      if (!resume) {
-        const records = new LedgerScribe(clock, author).run({reason, version}, {plan, files: {}}, pieceBytesOf(ledger))
-        await commitLedger(session, ledger, records, {clock, signal})
-      }
       this.#before = [...this.#reader.contents.index.entriesOfRun(author.run)]
+      const topics = [...new Set(this.#partitions.map(({topic}) => topic))]
+      if (resume) await this.#deps.copy?.complete(ledger, topics, {signal})
     } catch (error) {
-      // Claims of a run that never began would only stand in the way. (A lost contest has withdrawn its own.)
-      const lost = error instanceof RefusedError
-      const end = {partitions: resume || lost ? [] : this.#partitions}
-      if (end.partitions.length > 0) await withdrawQuietly(session, this.#deps, author, end.partitions)
+      // A run that never began would only stand in the way. (A lost contest has withdrawn its own claims.)
+      const claims = error instanceof RefusedError ? [] : scribe.claimEnds(this.#partitions)
+      if (!resume) {
+        const undone = [...head.map(record => ({...record, value: null})), ...claims]
+        await withdrawQuietly(session, this.#deps, undone)
+      }
       await session.close()
+      await this.#plain?.close()
       await this.#deps.copy?.[Symbol.asyncDispose]()
       throw error
     }
@@ -141,7 +153,8 @@ class TopicRun implements Delivery {
   ): Promise<void> {
     const {clock, ledger} = this.#deps
     const {author} = this.#input
-    const session = this.#writer instanceof ExactlyOnceWriter ? this.#writer.session : this.#plain
+    const writer = this.#writer instanceof ExactlyOnceWriter ? this.#writer : this.#runLedger
+    const session = writer === null ? this.#plain : writer.session
     // A lost session decided nothing: the claims stay, for `resume`.
     if (session === null) return
     await endRun({session, ledger, clock}, author, {partitions: this.#partitions, status}, {signal})
@@ -149,6 +162,7 @@ class TopicRun implements Delivery {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#writer?.[Symbol.asyncDispose]()
+    await this.#runLedger?.[Symbol.asyncDispose]()
     await this.#plain?.close()
     await this.#deps.copy?.[Symbol.asyncDispose]()
   }
@@ -161,8 +175,8 @@ class TopicRun implements Delivery {
     const onCommit = copy === null ? undefined : async (outcomes: readonly LedgerOutcome[]) => copy.write(outcomes)
     const {author, plan, resume} = this.#input
     const view = this.view
-    if ('commit' in session) {
-      const reopen = async (call?: AbortSignal): Promise<TransactionSession> => this.#transactional(call)
+    const reopen = async (call?: AbortSignal): Promise<TransactionSession> => this.#transactional(call)
+    if (plan.delivery === 'exactly-once' && 'commit' in session) {
       const isDone = async (source: SourceAddress, call?: AbortSignal): Promise<boolean> => {
         await this.#reader.catchUp([ledgerPartition(ledger, source.topic)], {signal: call})
         return view.index.stateInRun(author.run, source) !== null
@@ -170,10 +184,30 @@ class TopicRun implements Delivery {
       return new ExactlyOnceWriter({clock, ledger, author, view, reopen, isDone, onCommit, onLost}, session)
     }
     const scribe = new LedgerScribe(clock, author)
-    const write = async (outcomes: readonly LedgerOutcome[], call?: AbortSignal): Promise<void> =>
-      writeLedger(session, ledger, scribe.entries(outcomes), {clock, signal: call})
+    const runLedger = 'commit' in session ? new RunLedger({clock, ledger, reopen, onLost}, session) : null
+    this.#runLedger = runLedger
+    const write = async (outcomes: readonly LedgerOutcome[], call?: AbortSignal): Promise<void> => {
+      const records = scribe.entries(outcomes)
+      if (runLedger === null) await writeLedger(session, ledger, records, {clock, signal: call})
+      else await runLedger.write(records, call)
+    }
     if (resume) this.#resolutions = await resolveSending(target, view.index, {run: author.run, plan}, {signal})
-    return new AtLeastOnceWriter({target, view, targetClusterId: null, write, onCommit}, session)
+    const toTarget = this.#plain ?? (await this.#idempotent())
+    return new AtLeastOnceWriter({target, view, targetClusterId: null, write, onCommit}, toTarget)
+  }
+
+  /** At-least-once is there for those who may not use transactional ids; who may is fenced like the others. */
+  async #ledgerSession(signal: AbortSignal | undefined): Promise<ProducerSession | TransactionSession> {
+    try {
+      return await this.#transactional(signal)
+    } catch (error) {
+      if (!isKdlqError(error) || error.code !== 'E_TRANSACTIONAL_ID_AUTHORIZATION_FAILED') throw error
+      const id = transactionalIdOf(this.#input.author.run)
+      this.#deps.onNote?.(
+        `no right to transactional id ${id}: a take-over or a second process of this run cannot stop this one`,
+      )
+      return this.#idempotent()
+    }
   }
 
   async #transactional(signal: AbortSignal | undefined): Promise<TransactionSession> {
@@ -205,12 +239,11 @@ class TopicRun implements Delivery {
 async function withdrawQuietly(
   session: ProducerSession | TransactionSession,
   {clock, ledger}: TopicDeliveryDeps,
-  author: LedgerAuthor,
-  partitions: readonly SourcePartition[],
+  records: readonly LedgerRecord[],
 ): Promise<void> {
   try {
-    await commitLedger(session, ledger, new LedgerScribe(clock, author).claimEnds(partitions), {clock})
+    await commitLedger(session, ledger, records, {clock})
   } catch {
-    // The claims stay; whoever meets them is told how to take over.
+    // Run and claims stay; whoever meets them is told how to resume it or take over.
   }
 }

@@ -2,7 +2,7 @@ import {LedgerIndex} from './index-table.ts'
 import {parseLedgerKey} from './names.ts'
 import type {LedgerKey} from './names.ts'
 import {parseClaim, parseEntry, parseLayout, parseRunHead, parseRunStatus} from './parse.ts'
-import type {LedgerRun, LedgerRunHead, LedgerRunStatus, LiveClaim} from './types.ts'
+import type {LedgerEntry, LedgerRun, LedgerRunHead, LedgerRunStatus, LiveClaim} from './types.ts'
 
 /** Most pieces of one document that are kept while it is read; 300 MB at the most. */
 const MAX_PIECES = 320
@@ -13,6 +13,8 @@ export interface ContentsOptions {
   readonly documentOf?: string | null
   /** False: leave the entries out (a list of runs needs none). */
   readonly entries?: boolean
+  /** Told every entry that is read, in the order of its partition; the index keeps less of it. */
+  readonly onEntry?: ((entry: LedgerEntry) => void) | undefined
 }
 
 /**
@@ -33,10 +35,12 @@ export class LedgerContents {
   readonly #pieces = new Map<number, Buffer>()
   readonly #documentOf: string | null
   readonly #entries: boolean
+  readonly #onEntry: ContentsOptions['onEntry']
 
-  constructor({documentOf = null, entries = true}: ContentsOptions = {}) {
+  constructor({documentOf = null, entries = true, onEntry}: ContentsOptions = {}) {
     this.#documentOf = documentOf
     this.#entries = entries
+    this.#onEntry = onEntry
   }
 
   /** Take one record. @param key null for a record without key (never ours) @param value null = its key is deleted */
@@ -101,9 +105,10 @@ export class LedgerContents {
   }
 
   #setEntry(key: Extract<LedgerKey, {kind: 'entry'}>, value: Buffer): boolean {
-    if (!this.#entries) return true
+    if (!this.#entries && this.#onEntry === undefined) return true
     const entry = parseEntry(key, value)
-    if (entry !== null) this.index.add(entry)
+    if (entry !== null && this.#entries) this.index.add(entry)
+    if (entry !== null) this.#onEntry?.(entry)
     return entry !== null
   }
 
