@@ -129,7 +129,7 @@ async function fix(state: SandboxState): Promise<void> {
   const connect = connectClient(state.connectUrl)
   for (const flow of scenario()) await connect.putConnector(flow.connector, connectorConfig(flow, outputDir, true))
   say('The sinks take every record now. Put the dead letters back and see them arrive:\n')
-  say('  kdlq replay orders-dlq --yes')
+  say('  kdlq replay orders-dlq --create-ledger --yes')
   say(`  tail -n 3 ${relative(process.cwd(), outputDir)}/orders-sink-0.ndjson`)
 }
 
@@ -157,7 +157,7 @@ Try:
   kdlq replay orders-dlq --stage TASK_PUT --dry-run
 
   npm run sandbox -- fix         remove the faults, so that a replay succeeds
-  kdlq replay orders-dlq --yes
+  kdlq replay orders-dlq --create-ledger --yes
   npm run sandbox -- status
   npm run sandbox -- stop`
 }
