@@ -103,6 +103,17 @@ const lines = async (path: string): Promise<string[]> => {
 }
 
 describe('an archive with its ledger', () => {
+  test('a resumed run writes no more than its plan shows, what was written before included', async () => {
+    const there = await archiveWorld(12)
+    await run(there, {kill: async () => undefined})
+    const before = (await lines(there.path)).length
+    expect(before).toBeGreaterThan(0)
+    const shown = {...there.plan, targets: there.plan.targets.map(target => ({...target, count: before + 3}))}
+    const {result} = await run({...there, plan: shown}, {resume: true})
+    expect(result.counts).toMatchObject({replayed: before + 3, failed: 12 - before - 3})
+    expect(await lines(there.path)).toHaveLength(before + 3)
+  })
+
   test('a chunk that was killed half written is cut off by resume; each record is there once', async () => {
     const there = await archiveWorld(12)
     const torn = '{"topic":"orders","partition":3,"offset":"2","val'

@@ -73,6 +73,7 @@ describe('validatePlan', () => {
     for (const edited of [
       changed(['counts', 'selected'], 1),
       changed(['counts', 'toReplay'], 0),
+      changed(['counts', 'held'], 1),
       changed(['source', 'ranges', 0, 'selected'], 9),
       changed(['targets'], []),
       changed(['targets', 0, 'count'], 7),
