@@ -215,7 +215,7 @@ class Run {
     await this.#breathe()
     const {record, failure} = letter
     const {plan} = this.#input
-    const verdict = judgeByLedger(delivery.view, letter, plan.handled)
+    const verdict = judgeByLedger(delivery.view, letter, plan)
     const outgoing = this.#factory.prepare(record, failure, verdict.attempts)
     const entry: ChunkEntry = {
       topic: record.topic,
