@@ -31,7 +31,7 @@ export default class Replay extends ReplayCommand {
 
 Records go to the topic and partition of their origin with their original time; the headers that the failure added are removed and one header, kdlq.replay, is added. A record on which a check refuses stops the run before anything is written: --allow CHECK sends such records, --skip CHECK leaves them out.
 
-Records and their ledger entries go in one transaction: after a kill, kdlq resume goes on where the last commit was, and running the same replay again sends nothing twice. --delivery at-least-once does without transactions.
+Records and their ledger entries go in one transaction: after a kill, kdlq resume goes on where the last commit was, and running the same replay again sends nothing twice. --delivery at-least-once does without transactions: what an interrupted run may have sent is listed and left out, until --resend-unknown.
 
 Exit codes: 0 done; 3 some records failed, are gone or were not reached; 6 refused or declined, nothing was written; 130 and 143 stopped by a signal after the records in flight were settled.`
   static override examples = [

@@ -14,7 +14,13 @@ import {clusterState, deleteTopic} from '../support/delivery-cluster.ts'
 import {tell} from '../support/delivery-kills.ts'
 import {freshMachine, runIdIn, runKdlq, startKdlq} from '../support/delivery-process.ts'
 import type {Ended} from '../support/delivery-process.ts'
-import {CommittedRecords, createTopic, deliveryWorld, expectEachOnce} from '../support/delivery-world.ts'
+import {
+  CommittedRecords,
+  createTopic,
+  deliveryWorld,
+  expectEachOnce,
+  hasOpenTransaction,
+} from '../support/delivery-world.ts'
 import {rawEntries, TARGET_PARTITIONS, writeLetters} from '../support/delivery-world.ts'
 import type {DeliveryWorld} from '../support/delivery-world.ts'
 import {connectPlain} from '../support/kafka-client.ts'
@@ -134,20 +140,27 @@ describe('two operators', () => {
     expect(documentOf(again).result.counts).toMatchObject({replayed: 0, skipped: 3000})
   })
 
-  test('a paused run that was taken over: continued, it is fenced and says so, and nothing is doubled', async () => {
+  const moments = ['between two chunks', 'within a transaction'] as const
+  test.each(moments)('a run that was paused %s and taken over: continued, it is fenced and says so', async moment => {
     const world = await newWorld(6000)
     const args = ['replay', world.dlq, '--yes', '--json', '--create-ledger', ...world.ledgerFlags]
     const old = startKdlq(bootstrapServers, [...args, '--rate', '1000/s'])
     const seen = new CommittedRecords(world)
     await eventually('some are committed', async () => ((await seen.look()) >= 800 ? true : null))
+    while ((await seen.isOpen()) !== (moment === 'within a transaction')) {
+      if (!old.isRunning) throw new Error(`it ended: ${JSON.stringify(await old.ended)}`)
+    }
     old.signal('SIGSTOP')
+    const open = await hasOpenTransaction(world)
     const run = runIdIn(old.stderr)
     const next = await runKdlq(bootstrapServers, 0, [...args, '--rate', 'none', '--take-over', run])
     const done = documentOf(next).result
     expect(done.counts['replayed']).toBe(6000 - (done.counts['skipped'] ?? 0))
     old.signal('SIGCONT')
     const ended = await old.ended
-    tell(`taken over: the old run ended with ${ended.code}, ${done.counts['replayed']} were left for the new one`)
+    const left = `${done.counts['replayed']} were left for the new one`
+    tell(`taken over ${open ? 'with' : 'without'} an open transaction: the old run ended with ${ended.code}, ${left}`)
+    for (const line of next.stderr.split('\n').filter(text => text.startsWith('waiting'))) tell(`taken over: ${line}`)
     expect(documentOf(ended)).toMatchObject({error: {code: 'E_FENCED'}})
     expect(ended.code).not.toBe(0)
     expect(ended.stderr + ended.stdout).toMatch(/taken over|fenced/i)

@@ -73,6 +73,14 @@ export const ledgerFlags = {
   }),
 }
 
+/** What a person decides about records of which nobody knows whether they were sent. */
+export const resumeFlags = {
+  'resend-unknown': Flags.boolean({
+    helpGroup: 'ledger',
+    summary: 'Send again what may have been written: it may then be there twice.',
+  }),
+}
+
 /** Flags that say what a plan does; a plan file has them in it. */
 export const planFlags = {
   'target-topic': Flags.string({
@@ -143,6 +151,7 @@ export const planFlags = {
     helpGroup: 'ledger',
     summary: 'Leave out what the ledger knows as handled (default), send it again, or send nothing else.',
   })(),
+  ...resumeFlags,
   'max-attempts': countFlag({
     helpGroup: 'ledger',
     summary: 'Replays of one dead letter and its successors; more are held. Default 3.',
@@ -201,14 +210,6 @@ export const runLimitFlags = {
   'max-duration': durationFlag({helpGroup: 'pace', summary: 'Stop after this time; exit 3 when something is left.'}),
 }
 
-/** Own flags of `resume`. */
-export const resumeFlags = {
-  'resend-unknown': Flags.boolean({
-    helpGroup: 'ledger',
-    summary: 'Send again what may have been written: it may then be there twice.',
-  }),
-}
-
 /** Flags that say how a plan is executed. */
 export const runFlags = {
   plan: Flags.string({
@@ -250,6 +251,7 @@ export interface PlanFlags {
   readonly delivery?: ReplayPlan['delivery'] | undefined
   readonly ledger?: LedgerChoice | undefined
   readonly handled?: ReplayPlan['handled'] | undefined
+  readonly 'resend-unknown'?: boolean | undefined
   readonly 'max-attempts'?: number | undefined
   readonly allow?: readonly string[] | undefined
   readonly skip?: readonly string[] | undefined
@@ -275,6 +277,7 @@ export function toPlanPolicy(
     ...delivery,
     order: flags.order ?? 'origin',
     handled: handledOf(flags, delivery.ledger),
+    resendUnknown: resendOf(flags, delivery.ledger),
     maxAttempts: flags['max-attempts'] ?? DEFAULT_MAX_ATTEMPTS,
     target: {
       topic: flags['target-topic'] ?? '{origin.topic}',
@@ -338,6 +341,13 @@ function handledOf({handled}: PlanFlags, ledger: PlanLedger): ReplayPlan['handle
     throw new UsageError(`--handled ${handled} needs a ledger`, {hints: ['leave --ledger none out']})
   }
   return handled ?? (ledger.kind === 'none' ? 'show' : 'hide')
+}
+
+function resendOf({'resend-unknown': resend = false}: PlanFlags, ledger: PlanLedger): boolean {
+  if (resend && ledger.kind === 'none') {
+    throw new UsageError('--resend-unknown needs a ledger', {hints: ['leave --ledger none out']})
+  }
+  return resend
 }
 
 function parseHeader(text: string): {name: string; value: string} {

@@ -31,8 +31,16 @@ export function sourceOf(
   return {...view.refOf(topic), topic, partition, offset}
 }
 
+/** What a plan says about dead letters that the ledger knows. */
+export interface LedgerRules {
+  readonly handled: HandledRule
+  /** `sending` entries of earlier runs do not count as handled. */
+  readonly resendUnknown?: boolean | undefined
+}
+
 /** Hold a dead letter against the ledger; without one only its own headers count. */
-export function judgeByLedger(view: LedgerView | null, letter: DeadLetter, rule: HandledRule): LedgerVerdict {
+export function judgeByLedger(view: LedgerView | null, letter: DeadLetter, rules: LedgerRules): LedgerVerdict {
+  const {handled: rule, resendUnknown = false} = rules
   const {record, failure} = letter
   const byHeader = nextAttempt(record.headers) - 1
   if (view === null) return {kind: 'open', fact: null, attempts: byHeader, copyOf: null}
@@ -41,7 +49,8 @@ export function judgeByLedger(view: LedgerView | null, letter: DeadLetter, rule:
   const fact = index.handled(record, ref)
   const attempts = Math.max(byHeader, index.attemptsOf(record, failure, ref))
   const isHandled = fact !== null && !fact.stale && LEFT_OUT_STATES.has(fact.state)
-  if (isHandled) return {kind: rule === 'hide' ? 'handled' : 'open', fact, attempts, copyOf: null}
+  const resends = resendUnknown && fact?.state === 'sending'
+  if (isHandled) return {kind: rule === 'hide' && !resends ? 'handled' : 'open', fact, attempts, copyOf: null}
   if (rule === 'only') return {kind: 'not-handled', fact, attempts, copyOf: null}
   // Another record stood here: that has to be decided by a person first (check `recreated`).
   if (fact?.stale === true) return {kind: 'open', fact, attempts, copyOf: null}

@@ -26,6 +26,7 @@ import {selectTail} from './tail.ts'
 import {targetTopic} from './target.ts'
 import type {TargetFacts, TargetRule} from './target.ts'
 import {TargetTopics} from './target-topics.ts'
+import {UnsettledLetters} from './unsettled-letters.ts'
 
 /** What a replay is planned with. Source and target may be the same cluster. */
 export interface PlanDeps {
@@ -64,6 +65,8 @@ export interface PlanInput {
   readonly delivery: ReplayPlan['delivery']
   readonly ledger: ReplayPlan['ledger']
   readonly handled: ReplayPlan['handled']
+  /** Send again what an earlier run may have sent. Left out counts as false. */
+  readonly resendUnknown?: boolean | undefined
   readonly maxAttempts: number
   readonly allow: readonly string[]
   readonly skip: readonly string[]
@@ -106,6 +109,7 @@ class Planner {
   readonly #totals = new PlanTotals()
   readonly #nowMs: bigint
   readonly #blind = new Set<string>()
+  readonly #unsettled = new UnsettledLetters()
 
   constructor(deps: PlanDeps, input: PlanInput) {
     this.#deps = deps
@@ -159,7 +163,7 @@ class Planner {
       this.#totals.add('skip')
       return
     }
-    const verdict = judgeByLedger(this.#deps.ledger ?? null, letter, this.#input.handled)
+    const verdict = judgeByLedger(this.#deps.ledger ?? null, letter, this.#input)
     const known = this.#known(letter, verdict)
     if (known !== null) {
       this.#totals.add(known)
@@ -189,7 +193,10 @@ class Planner {
     if (kind === 'not-handled') return 'skip'
     if (kind === 'handled' && fact !== null) {
       this.#judge.tally.note('handled', address, `${fact.state} by ${fact.run}`, false)
-      if (!allow.has('handled')) return 'skip'
+      if (!allow.has('handled')) {
+        if (fact.state === 'sending') this.#unsettled.add(address, fact.run)
+        return 'skip'
+      }
     }
     if (copyOf !== null) {
       const isAllowed = allow.has('duplicate-origin')
@@ -292,13 +299,14 @@ class Planner {
       delivery: input.delivery,
       ledger: input.ledger,
       handled: input.handled,
+      ...(input.resendUnknown === true ? {resendUnknown: true as const} : {}),
       maxAttempts: input.maxAttempts,
       rate: input.rate,
       bytesRate: input.bytesRate,
       compression: input.compression,
       allow: input.allow,
       skip: input.skip,
-      checks: this.#judge.tally.results(),
+      checks: this.#judge.tally.results().map(check => this.#unsettled.tell(check)),
       ...this.#totals.toPlan(),
     }
   }

@@ -126,7 +126,7 @@ const ledger: Rule = (value, at) => {
   object({kind: oneOf('topic', 'file', 'archive', 'none'), ...members})(value, at)
 }
 
-const plan = object({
+const planMembers = {
   planVersion: oneOf(PLAN_VERSION),
   createdAt: int64,
   source: object({
@@ -181,7 +181,12 @@ const plan = object({
       timestamp: orNull(int64),
     }),
   ),
-})
+}
+
+const plan: Rule = (value, at) => {
+  const resends = isObject(value) && 'resendUnknown' in value
+  object(resends ? {...planMembers, resendUnknown: oneOf(true)} : planMembers)(value, at)
+}
 
 /**
  * Check that parsed JSON is a plan of this version.

@@ -110,6 +110,8 @@ export interface ReplayPlan {
   readonly ledger: PlanLedger
   /** What happens to dead letters that the ledger knows as handled. */
   readonly handled: HandledRule
+  /** Dead letters that an earlier run announced and did not settle are sent again; absent = they are left out as handled. */
+  readonly resendUnknown?: true
   /** Replays of one chain of dead letters; what was replayed that often is held. */
   readonly maxAttempts: number
   /** Records a second; null = no bound. */

@@ -203,7 +203,7 @@ class Run {
     await this.#breathe()
     const {record, failure} = letter
     const {plan} = this.#input
-    const verdict = judgeByLedger(delivery.view, letter, plan.handled)
+    const verdict = judgeByLedger(delivery.view, letter, plan)
     const entry: ChunkEntry = {
       topic: record.topic,
       partition: record.partition,
