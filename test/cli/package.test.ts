@@ -97,7 +97,10 @@ describe('the packed package', () => {
   test('passes the checks for packages and their types', async () => {
     expect((await run('publint', ['--strict'], {cwd: root, env})).stdout).toContain('All good')
     // Exits 1 on a problem that the profile does not ignore.
-    const types = await run('attw', ['--pack', '.', '--profile', 'esm-only', '--no-emoji'], {cwd: root, env})
+    const types = await run('attw', ['--pack', '.', '--profile', 'esm-only', '--no-emoji', '--format', 'ascii'], {
+      cwd: root,
+      env,
+    })
     expect(types.stdout.match(/node16 \(from ESM\): (?:OK )?\(ESM\)/g)).toHaveLength(2)
   }, 120_000)
 

@@ -63,6 +63,8 @@ describe('pipes', () => {
     expect(out).toMatchObject({code: 1, stderr: 'error: the output could not be written (the disk is full)\n'})
     const json = await bash(`$KDLQ inspect ${fixture} --json -q > /dev/full`)
     expect(json).toMatchObject({code: 1, stderr: 'error: the output could not be written (the disk is full)\n'})
+    const help = await bash('$KDLQ help > /dev/full')
+    expect(help).toMatchObject({code: 1, stderr: 'error: the output could not be written (the disk is full)\n'})
     const talk = await bash(`$KDLQ inspect ${fixture} -n 1 --columns address 2> /dev/full`)
     expect(talk).toMatchObject({code: 0, stdout: 'ADDRESS\norders-dlq:0:0\n'})
   })

@@ -90,6 +90,9 @@ export default class KdlqHelp extends Help {
 
   protected override log(...lines: string[]): void {
     // Not awaited: main flushes the stream before the program ends.
-    void runtimeOf(this.config).io.stdout.write(`${lines.join(' ')}\n`)
+    // oclif does not wait for its help; the flush at the end tells what went wrong.
+    runtimeOf(this.config)
+      .io.stdout.write(`${lines.join(' ')}\n`)
+      .catch(() => undefined)
   }
 }

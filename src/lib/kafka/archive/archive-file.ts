@@ -11,6 +11,11 @@ import {IoError, isKdlqError} from '../../errors.ts'
 const GZIP_MAGIC = Buffer.from([0x1f, 0x8b])
 const ZSTD_MAGIC = Buffer.from([0x28, 0xb5, 0x2f, 0xfd])
 
+const NEWLINE = 10
+
+/** Longest archive line; text of this size still fits a string. */
+export const MAX_LINE_BYTES = 268_435_456
+
 /** Plain archive lines in a file that can be read from any position. */
 export interface ArchiveFile {
   /** For messages. */
@@ -61,7 +66,12 @@ export async function openArchiveFile(path: string, signal?: AbortSignal): Promi
  * Take a stream (stdin) to its end into a temporary file without a name; plain, gzip or zstd.
  * @throws IoError as `openArchiveFile`
  */
-export async function openArchiveStream(stream: Readable, name: string, signal?: AbortSignal): Promise<ArchiveFile> {
+export async function openArchiveStream(
+  stream: Readable,
+  name: string,
+  signal?: AbortSignal,
+  maxLineBytes: number = MAX_LINE_BYTES,
+): Promise<ArchiveFile> {
   const iterator: AsyncIterator<Uint8Array | string> = stream[Symbol.asyncIterator]()
   let head = Buffer.alloc(0)
   // A stream that says nothing (a terminal, a stalled pipe) would otherwise hold us for good.
@@ -75,7 +85,7 @@ export async function openArchiveStream(stream: Readable, name: string, signal?:
       head = Buffer.concat([head, Buffer.from(next.value)])
     }
     const rest = {[Symbol.asyncIterator]: () => iterator}
-    return await spool(Readable.from(prepend(head, rest)), compressionOf(head), name, signal)
+    return await spool(Readable.from(prepend(head, rest)), compressionOf(head), name, signal, maxLineBytes)
   } catch (cause) {
     throw cannotRead(name, cause, signal)
   } finally {
@@ -101,6 +111,7 @@ async function spool(
   compression: Compression,
   name: string,
   signal: AbortSignal | undefined,
+  maxLineBytes: number = MAX_LINE_BYTES,
 ): Promise<ArchiveFile> {
   const path = join(tmpdir(), `kdlq-${randomUUID()}.tmp`)
   const handle = await open(path, 'wx+', 0o600).catch((cause: unknown) => {
@@ -116,8 +127,13 @@ async function spool(
     if (!unlinked) await unlink(path)
   }
   let size = 0
+  let lineStart = 0
   const sink = async (chunks: AsyncIterable<Buffer>): Promise<void> => {
     for await (const chunk of chunks) {
+      // Something that is no archive and has no end (a device, a bomb) must not fill the disk first.
+      const newline = chunk.lastIndexOf(NEWLINE)
+      if (newline !== -1) lineStart = size + newline + 1
+      if (size + chunk.length - lineStart > maxLineBytes) throw lineTooLong(name, maxLineBytes)
       try {
         await writeAll(handle, chunk, size)
       } catch (cause) {
@@ -165,4 +181,11 @@ function cannotRead(name: string, cause: unknown, signal?: AbortSignal): unknown
     return new IoError(`the compressed data of ${name} is malformed or cut off`, {code: 'E_ARCHIVE_DATA', cause})
   }
   return new IoError(`${name} could not be read (${code === '' ? cause.message : code})`, {code: 'E_ARCHIVE', cause})
+}
+
+function lineTooLong(name: string, maxLineBytes: number): IoError {
+  return new IoError(`${name} holds a line of more than ${maxLineBytes} bytes`, {
+    code: 'E_ARCHIVE_LINE',
+    hints: ['is it an archive? one record a line, as kdlq export writes it'],
+  })
 }

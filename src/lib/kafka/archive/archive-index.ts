@@ -1,12 +1,10 @@
 /** Where the records of an archive lie: one pass over all lines, so that every broken line is found before work begins. */
 import {IoError, type KdlqError} from '../../errors.ts'
 import type {Offset} from '../record.ts'
-import type {ArchiveFile} from './archive-file.ts'
+import {MAX_LINE_BYTES, type ArchiveFile} from './archive-file.ts'
 import {archiveLineError, checkArchiveLine, type RecordPlace} from './line-codec.ts'
 import {scanLines} from './line-scanner.ts'
 
-/** Longest archive line; text of this size still fits a string. */
-export const MAX_LINE_BYTES = 268_435_456
 /** A run is cut here, so that a read can begin near any offset. */
 const RUN_BYTES = 1_048_576
 /** Bound of the index, some 200 MB: runs in order take one entry a mebibyte, lines in disorder one each. */

@@ -13,14 +13,8 @@ import type {
 import type {KafkaRecord, Offset} from '../record.ts'
 import {RecordBatchBuilder} from '../records/batch-builder.ts'
 import type {RecordBatchView} from '../records/types.ts'
-import {
-  isBlank,
-  MAX_LINE_BYTES,
-  stripMark,
-  type ArchiveIndex,
-  type IndexedPartition,
-  type Run,
-} from './archive-index.ts'
+import {isBlank, stripMark, type ArchiveIndex, type IndexedPartition, type Run} from './archive-index.ts'
+import {MAX_LINE_BYTES} from './archive-file.ts'
 import {parseArchiveLine} from './line-codec.ts'
 import {scanLines} from './line-scanner.ts'
 
