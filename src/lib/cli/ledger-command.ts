@@ -5,7 +5,8 @@ import type {LedgerPlace} from '../replay/find-runs.ts'
 import {ensureLedger} from '../replay/ledger/ensure-ledger.ts'
 import type {LedgerTopic} from '../replay/ledger/types.ts'
 import type {Blocker} from '../replay/ledger/wait-stable.ts'
-import {UsageError} from '../errors.ts'
+import {isKdlqError, UsageError} from '../errors.ts'
+import {localRunsFolder, refuseIfMissed} from './local-runs.ts'
 import {RecordCommand, type RecordFlags} from './record-command.ts'
 import {type LedgerChoice, toLedgerChoice} from './replay-flags.ts'
 
@@ -42,9 +43,27 @@ export abstract class LedgerCommand<Result> extends RecordCommand<Result> {
       const ledger = await this.ledgerTopic(own, choice.name, false)
       return {place: {kind: 'topic', cluster: own, ledger}, [Symbol.asyncDispose]: close}
     } catch (error) {
-      await close()
+      try {
+        if (isKdlqError(error) && error.code === 'E_NO_LEDGER') await this.refuseIfMissed(own, choice.name)
+      } finally {
+        await close()
+      }
       throw error
     }
+  }
+
+  /** Where this machine notes its runs. */
+  protected get localRuns(): string {
+    return localRunsFolder(this.io.env, this.runtime.home)
+  }
+
+  /**
+   * A ledger topic that is missing although this machine wrote to it is never an empty one.
+   * @throws RefusedError `E_LEDGER_MISSING`
+   */
+  protected async refuseIfMissed(cluster: Cluster, name: string): Promise<void> {
+    const {clusterId, name: clusterName} = cluster.description
+    await refuseIfMissed(this.localRuns, {ledger: name, clusterId}, clusterName)
   }
 
   /** The ledger file that the flags name; null = the ledger is a topic. */

@@ -24,6 +24,7 @@ import type {EffectiveSettings} from './config/settings.ts'
 import {connectionConfig, readRateOf} from './connection.ts'
 import {confirmOrRefuse} from './prompts.ts'
 import {DELIVERY_TIMEOUT_MS, LedgerCommand} from './ledger-command.ts'
+import {forgetLocalRun, type LocalRun, noteLocalRun} from './local-runs.ts'
 import {processLock} from './process-lock.ts'
 import type {RecordFlags} from './record-command.ts'
 import {type LimitFlags, toMaxFailed} from './replay-flags.ts'
@@ -120,7 +121,10 @@ export abstract class ReplayCommand extends LedgerCommand<ReplayResult> {
     })
   }
 
-  /** What the ledger of a plan says; null for a plan whose ledger is no topic. Writes nothing. */
+  /**
+   * What the ledger of a plan says; null for a plan whose ledger is no topic. Writes nothing.
+   * @throws RefusedError `E_LEDGER_MISSING` when this machine wrote to a ledger topic that is not there
+   */
   protected async look(
     {source, target}: {readonly source: Cluster; readonly target: Cluster},
     ledger: ReplayPlan['ledger'],
@@ -129,7 +133,7 @@ export abstract class ReplayCommand extends LedgerCommand<ReplayResult> {
   ): Promise<LedgerLook | null> {
     const place = this.#placeOf(ledger, flags)
     if (place === null) return null
-    return lookAtLedger(
+    const look = await lookAtLedger(
       {source, target, clock: this.clock},
       {
         ledger: place,
@@ -140,6 +144,8 @@ export abstract class ReplayCommand extends LedgerCommand<ReplayResult> {
         signal: this.signal,
       },
     )
+    if (look.ledger === null && place.kind === 'topic') await this.refuseIfMissed(target, place.name)
+    return look
   }
 
   /** Execute a run and tell how it went. @param before the result when it does not even begin */
@@ -220,7 +226,27 @@ export abstract class ReplayCommand extends LedgerCommand<ReplayResult> {
       })
       const onNote = (text: string): void => void this.warnUser(text)
       const deps = {target, clock: this.clock, ledger: ledger.topic, onLost, onNote, copy}
-      return openTopicDelivery(deps, input, options)
+      const noted = await this.#note(execution, ledger.topic)
+      try {
+        return await openTopicDelivery(deps, input, options)
+      } catch (error) {
+        if (!resume && noted !== null) await forgetLocalRun(this.localRuns, noted)
+        throw error
+      }
+    }
+  }
+
+  /** Remember on this machine that the ledger is there. Null = that is not possible, which is said. */
+  async #note({target, author}: Execution, {name, clusterId}: LedgerTopic): Promise<LocalRun | null> {
+    const bootstrap = target.description.name
+    const run = {v: 1, run: author.run, ledger: name, clusterId, bootstrap, startedAt: `${this.clock.now()}`} as const
+    try {
+      await noteLocalRun(this.localRuns, run)
+      return run
+    } catch (error) {
+      if (!isKdlqError(error)) throw error
+      await this.warnUser(`${error.message}; a ledger that goes missing will not be missed`)
+      return null
     }
   }
 

@@ -6,12 +6,11 @@ import {pipeline} from 'node:stream/promises'
 import {IoError} from '../errors.ts'
 import type {Cluster} from '../kafka/ports.ts'
 import type {Environment} from './io.ts'
+import {stateFolder} from './state-folder.ts'
 
 /** Where records that came on stdin are kept until their run is done: `$XDG_STATE_HOME/kdlq/spool/RUN`. */
 export function spoolPath(env: Environment, home: string, run: string): string {
-  const given = env['XDG_STATE_HOME']
-  const state = given === undefined || given === '' ? join(home, '.local', 'state') : given
-  return join(state, 'kdlq', 'spool', run)
+  return join(stateFolder(env, home), 'spool', run)
 }
 
 /**
