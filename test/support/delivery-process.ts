@@ -40,7 +40,10 @@ export function freshMachine(): Readonly<Record<string, string>> {
 export function startKdlq(
   bootstrapServers: string,
   args: readonly string[],
-  machine: Readonly<Record<string, string>> = {XDG_CONFIG_HOME: join(root, 'test/support/no-config')},
+  machine: Readonly<Record<string, string>> = {
+    XDG_CONFIG_HOME: join(root, 'test/support/no-config'),
+    XDG_STATE_HOME: join(inject('kafkaDir'), 'state'),
+  },
 ): KdlqProcess {
   const kept = Object.entries(process.env).filter(([name]) => !/^(KDLQ_|XDG_|FORCE_COLOR$)/.test(name))
   const child: ChildProcess = spawn(join(root, 'node_modules/.bin/node'), [join(root, 'bin/dev.js'), ...args], {

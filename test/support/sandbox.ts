@@ -1,8 +1,10 @@
 import {spawn} from 'node:child_process'
 import {randomBytes} from 'node:crypto'
 import {readdir, readFile} from 'node:fs/promises'
+import {join} from 'node:path'
 import {fileURLToPath} from 'node:url'
 import {setTimeout as sleep} from 'node:timers/promises'
+import {inject} from 'vitest'
 import type {ArchiveBytes, ArchiveRecord, SourceRecord} from '../../sandbox/archive-record.ts'
 
 /** State of a connection in /proc/net/tcp. */
@@ -16,7 +18,7 @@ export interface KdlqResult {
 }
 
 /**
- * Run the sources of kdlq as a process of its own, without a terminal, without this machine's configuration.
+ * Run the sources of kdlq as a process of its own, without a terminal, without this machine's configuration and state.
  * @throws Error with its output when it exits with another code
  */
 export async function kdlq(
@@ -33,6 +35,7 @@ export async function kdlq(
       ...Object.fromEntries(kept),
       KDLQ_BOOTSTRAP_SERVER: bootstrapServers,
       XDG_CONFIG_HOME: `${root}/test/support/no-config`,
+      XDG_STATE_HOME: join(inject('kafkaDir'), 'state'),
       NODE_ENV: 'production',
     },
   })
