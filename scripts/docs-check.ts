@@ -90,6 +90,7 @@ async function main(): Promise<void> {
       ...toolEnv,
       PATH: [join(folder, 'bin'), toolEnv['PATH']].join(delimiter),
       XDG_CONFIG_HOME: join(folder, 'config'),
+      XDG_STATE_HOME: join(folder, 'state'),
       NO_COLOR: '1',
       TZ: 'UTC',
     }
