@@ -8,14 +8,15 @@ import {parseCheckDecisions} from './check-names.ts'
 import {CheckTally} from './check-tally.ts'
 import {Chunk} from './chunk.ts'
 import type {ChunkEntry, ChunkLimits} from './chunk.ts'
-import {withoutLedger} from './delivery.ts'
 import type {Delivery} from './delivery.ts'
 import {EarlierProcesses} from './earlier-processes.ts'
 import {endDelivery, isFenced} from './end-delivery.ts'
+import {HeldLetters} from './held-letters.ts'
 import {judgeByLedger} from './ledger-judge.ts'
 import type {LedgerVerdict} from './ledger-judge.ts'
 import {ledgerOrigin} from './ledger-outcomes.ts'
 import {payloadSha256} from './ledger/checksum.ts'
+import {openDelivery} from './open-delivery.ts'
 import {OffsetSet} from './offset-set.ts'
 import {mergeByOrigin} from './order.ts'
 import {OutgoingFactory} from './outgoing.ts'
@@ -32,7 +33,6 @@ import {resolveDestination, targetTopic} from './target.ts'
 import type {TargetFacts} from './target.ts'
 import {Throttle} from './throttle.ts'
 import {verifyPlan} from './verify-plan.ts'
-import {createIdempotentWriter} from './write-chunk.ts'
 import type {ChunkWriter} from './write-chunk.ts'
 
 /** How long the chunk in flight may take to settle after an abort, ms; the rest of two seconds is for closing. */
@@ -69,18 +69,8 @@ export async function runReplay(
   {signal}: {readonly signal?: AbortSignal | undefined} = {},
 ): Promise<ReplayOutcome> {
   await verifyPlan(deps, input.plan, {signal})
-  const delivery = input.plan.counts.toReplay > 0 ? await openDelivery(deps, input, signal) : null
+  const delivery = await openDelivery(deps, input, signal)
   return new Run(deps, input, delivery).execute(signal ?? new AbortController().signal)
-}
-
-async function openDelivery(
-  {target, openDelivery: open}: RunDeps,
-  {plan, deliveryTimeoutMs}: RunInput,
-  signal: AbortSignal | undefined,
-): Promise<Delivery> {
-  if (open !== undefined) return open({signal})
-  const options = {compression: plan.compression, transactionalId: null, deliveryTimeoutMs}
-  return withoutLedger(createIdempotentWriter(await target.writer.open(options)))
 }
 
 class Run {
@@ -94,7 +84,7 @@ class Run {
   readonly #tally: CheckTally
   readonly #include: OffsetSet | null
   readonly #exclude: OffsetSet
-  readonly #held: OffsetSet
+  readonly #heldLetters: HeldLetters
   readonly #readTopics: ReadonlySet<string>
   readonly #delivery: Delivery | null
   readonly #earlier: EarlierProcesses
@@ -119,7 +109,7 @@ class Run {
     this.#tally = new CheckTally(parseCheckDecisions(plan.allow, plan.skip))
     this.#include = plan.source.include === null ? null : OffsetSet.from(plan.source.include)
     this.#exclude = OffsetSet.from(plan.source.exclude)
-    this.#held = OffsetSet.from(plan.source.held)
+    this.#heldLetters = new HeldLetters(OffsetSet.from(plan.source.held), delivery, this.#state)
     this.#delivery = delivery
     this.#earlier = new EarlierProcesses(delivery, this.#state, input.resendUnknown === true)
     this.#readTopics = readTopics(deps, plan.source.ranges)
@@ -170,6 +160,7 @@ class Run {
       await this.#flush(delivery.writer, signal)
       await this.#settle(signal)
       await this.#earlier.settle(signal)
+      await this.#heldLetters.settle(signal)
     } finally {
       await this.#settleOnTheWayOut()
     }
@@ -181,7 +172,7 @@ class Run {
       for await (const scanned of scan) {
         for (const {topic, partition, cursor} of scanned.matches()) {
           if (this.#include?.has(topic, partition, cursor.offset) === false) continue
-          if (this.#held.has(topic, partition, cursor.offset)) this.#state.hold()
+          if (this.#heldLetters.has(topic, partition, cursor.offset)) this.#state.hold()
           else this.#state.skip()
         }
       }
@@ -192,9 +183,8 @@ class Run {
   #isOpen({topic, partition, cursor: {offset}}: MatchedRecord): boolean {
     if (this.#include?.has(topic, partition, offset) === false) return false
     if (this.#earlier.did(topic, partition, offset)) return false
-    const isHeld = this.#held.has(topic, partition, offset)
-    if (isHeld) this.#state.hold()
-    else if (this.#exclude.has(topic, partition, offset)) this.#state.skip()
+    if (this.#heldLetters.has(topic, partition, offset)) return !this.#heldLetters.count()
+    if (this.#exclude.has(topic, partition, offset)) this.#state.skip()
     else return true
     return false
   }
@@ -224,6 +214,13 @@ class Run {
       attempt: outgoing.attempt,
       origin: ledgerOrigin(failure),
       sha256: delivery.view === null ? NO_CHECKSUM : payloadSha256(record.key, record.value),
+    }
+    if (this.#heldLetters.has(record.topic, record.partition, record.offset)) {
+      if (!this.#heldLetters.hold({...entry, attempt: verdict.attempts})) return
+      // One transaction at a time.
+      await this.#settle(signal)
+      await this.#heldLetters.settle(signal)
+      return
     }
     if (await this.#earlier.resolve(entry, signal)) return
     if (!delivery.resolutions.has(letter.address) && this.#isDecided(letter, verdict)) return
