@@ -113,7 +113,8 @@ Exit codes: 0 done; 3 some records failed, are gone or were not reached; 6 refus
       if (plan.counts.selected === 0) return await this.#finishEmpty(before(), flags)
       if (flags['dry-run']) return await this.#finishDry(before(), flags)
       if (target.description.kind === 'kafka') this.assertWritable(settings)
-      if (plan.counts.toReplay > 0) {
+      // What is held at the cap is written down too, where there is a ledger.
+      if (plan.counts.toReplay > 0 || (plan.counts.held > 0 && (planned.look?.ledger ?? null) !== null)) {
         await this.checkLedger(target, plan.ledger, flags['create-ledger'])
         await this.consent(questionFor(plan), flags.yes)
         ledger = await this.openLedger(target, plan.ledger, flags)
@@ -252,6 +253,7 @@ Exit codes: 0 done; 3 some records failed, are gone or were not reached; 6 refus
 
 /** `Replay 134 records to orders, payments?` */
 function questionFor({counts, targets, target}: ReplayPlan): string {
+  if (counts.toReplay === 0) return `Note ${plural(counts.held, 'held record')} in the ledger on ${target.name}?`
   const topics = [...new Set(targets.map(({topic}) => topic))]
   const named =
     topics.length > 3 ? `${topics.slice(0, 3).join(', ')} and ${topics.length - 3} more topics` : topics.join(', ')

@@ -2,7 +2,7 @@ import type {KdlqError} from '../errors.ts'
 import type {RecordOutcome} from './chunk.ts'
 import type {LedgerView} from './ledger-judge.ts'
 import type {RunEntry} from './ledger/index-table.ts'
-import type {LedgerRunStatus} from './ledger/types.ts'
+import type {LedgerOutcome, LedgerRunStatus} from './ledger/types.ts'
 import type {Resolution} from './resolve-sending.ts'
 import type {ChunkWriter} from './write-chunk.ts'
 
@@ -23,6 +23,8 @@ export interface Delivery extends AsyncDisposable {
   readonly resolutions: ReadonlyMap<string, Resolution>
   /** Write down what `resolutions` found. */
   settle(outcomes: readonly RecordOutcome[], options?: {readonly signal?: AbortSignal | undefined}): Promise<void>
+  /** Write down dead letters that stay where they are, so that the next run does not look at them again. */
+  hold(outcomes: readonly LedgerOutcome[], options?: {readonly signal?: AbortSignal | undefined}): Promise<void>
   /** Write down how the run stands, and give its claims back. @throws KdlqError when the ledger cannot be written */
   end(end: RunEnd, options?: {readonly signal?: AbortSignal | undefined}): Promise<void>
 }
@@ -46,6 +48,7 @@ export function withoutLedger(writer: ChunkWriter): Delivery {
     before: [],
     resolutions: new Map(),
     settle: async () => undefined,
+    hold: async () => undefined,
     end: async () => undefined,
     [Symbol.asyncDispose]: async () => writer[Symbol.asyncDispose](),
   }

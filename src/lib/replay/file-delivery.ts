@@ -13,7 +13,7 @@ import {claimedError, foreignClaims} from './ledger/claims.ts'
 import {openFileLedger} from './ledger/file-ledger.ts'
 import type {FileLedger} from './ledger/file-ledger.ts'
 import type {LockDeps} from './ledger/file-lock.ts'
-import type {LedgerRecord, LedgerTopic, SourcePartition} from './ledger/types.ts'
+import type {LedgerOutcome, LedgerRecord, LedgerTopic, SourcePartition} from './ledger/types.ts'
 import {LedgerScribe} from './ledger/writer.ts'
 import type {LedgerAuthor} from './ledger/writer.ts'
 import type {ReplayPlan} from './plan.ts'
@@ -140,6 +140,11 @@ class FileRun implements Delivery {
     {signal}: {readonly signal?: AbortSignal | undefined} = {},
   ): Promise<void> {
     if (this.#writer instanceof AtLeastOnceWriter) await this.#writer.settle(outcomes, signal)
+  }
+
+  async hold(outcomes: readonly LedgerOutcome[]): Promise<void> {
+    const records = this.#scribe.entries(outcomes)
+    await this.#opened().append(this.#input.ledger.kind === 'archive' ? [...records, await this.#mark()] : records)
   }
 
   async end(status: Parameters<Delivery['end']>[0]): Promise<void> {

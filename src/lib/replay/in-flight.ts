@@ -30,6 +30,11 @@ export class InFlight {
     return this.#giveUp.signal
   }
 
+  /** No chunk was started since the last one settled. */
+  get isEmpty(): boolean {
+    return this.#flight === null
+  }
+
   /**
    * Start a chunk; the one before has to be settled.
    * @param work calls `counted` when the outcomes of the chunk are counted; may throw after it

@@ -36,6 +36,22 @@ export interface LedgerRules {
   readonly handled: HandledRule
   /** `sending` entries of earlier runs do not count as handled. */
   readonly resendUnknown?: boolean | undefined
+  /** What was held at the cap is open again when the cap is raised, or allowed. */
+  readonly maxAttempts?: number | undefined
+  readonly allow?: readonly string[] | undefined
+}
+
+/** Begins the reason of an entry about a dead letter that was replayed too often. */
+const AT_CAP = 'attempt-cap'
+
+/** Why a dead letter at the cap is held, as the ledger keeps it. */
+export function capReason(attempts: number): string {
+  return `${AT_CAP}: replayed ${attempts} times`
+}
+
+function isFreed({state, reason}: HandledFact, attempts: number, {maxAttempts, allow}: LedgerRules): boolean {
+  if (state !== 'held' || reason?.startsWith(AT_CAP) !== true) return false
+  return (maxAttempts !== undefined && attempts < maxAttempts) || allow?.includes(AT_CAP) === true
 }
 
 /** Hold a dead letter against the ledger; without one only its own headers count. */
@@ -49,7 +65,7 @@ export function judgeByLedger(view: LedgerView | null, letter: DeadLetter, rules
   const fact = index.handled(record, ref)
   const attempts = Math.max(byHeader, index.attemptsOf(record, failure, ref))
   const isHandled = fact !== null && !fact.stale && LEFT_OUT_STATES.has(fact.state)
-  const resends = resendUnknown && fact?.state === 'sending'
+  const resends = (resendUnknown && fact?.state === 'sending') || (fact !== null && isFreed(fact, attempts, rules))
   if (isHandled) return {kind: rule === 'hide' && !resends ? 'handled' : 'open', fact, attempts, copyOf: null}
   if (rule === 'only') return {kind: 'not-handled', fact, attempts, copyOf: null}
   // Another record stood here: that has to be decided by a person first (check `recreated`).

@@ -6,16 +6,17 @@ import type {RecordCursor} from '../kafka/records/types.ts'
 import {parseCheckDecisions} from './check-names.ts'
 import {Chunk} from './chunk.ts'
 import type {ChunkEntry, ChunkLimits} from './chunk.ts'
-import {withoutLedger} from './delivery.ts'
 import type {Delivery} from './delivery.ts'
 import {EarlierProcesses} from './earlier-processes.ts'
 import {endDelivery, isFenced} from './end-delivery.ts'
+import {HeldLetters} from './held-letters.ts'
 import {InFlight} from './in-flight.ts'
 import {Judge, readTopics} from './judge.ts'
 import {judgeByLedger} from './ledger-judge.ts'
 import type {LedgerVerdict} from './ledger-judge.ts'
 import {ledgerOrigin} from './ledger-outcomes.ts'
 import {payloadSha256} from './ledger/checksum.ts'
+import {openDelivery} from './open-delivery.ts'
 import {OffsetSet} from './offset-set.ts'
 import {mergeByOrigin} from './order.ts'
 import type {Outgoing} from './outgoing.ts'
@@ -29,7 +30,6 @@ import {targetTopic} from './target.ts'
 import type {TargetFacts} from './target.ts'
 import {Throttle} from './throttle.ts'
 import {verifyPlan} from './verify-plan.ts'
-import {createIdempotentWriter} from './write-chunk.ts'
 import type {ChunkWriter} from './write-chunk.ts'
 
 /** Chunks when no rate bounds them; also the memory that a run needs at most, about three times. */
@@ -55,18 +55,8 @@ export async function runReplay(
   {signal}: {readonly signal?: AbortSignal | undefined} = {},
 ): Promise<ReplayOutcome> {
   await verifyPlan(deps, input.plan, {signal})
-  const delivery = input.plan.counts.toReplay > 0 ? await openDelivery(deps, input, signal) : null
+  const delivery = await openDelivery(deps, input, signal)
   return new Run(deps, input, delivery).execute(signal ?? new AbortController().signal)
-}
-
-async function openDelivery(
-  {target, openDelivery: open}: RunDeps,
-  {plan, deliveryTimeoutMs}: RunInput,
-  signal: AbortSignal | undefined,
-): Promise<Delivery> {
-  if (open !== undefined) return open({signal})
-  const options = {compression: plan.compression, transactionalId: null, deliveryTimeoutMs}
-  return withoutLedger(createIdempotentWriter(await target.writer.open(options)))
 }
 
 class Run {
@@ -79,7 +69,7 @@ class Run {
   readonly #facts: ReadonlyMap<string, TargetFacts>
   readonly #include: OffsetSet | null
   readonly #exclude: OffsetSet
-  readonly #held: OffsetSet
+  readonly #heldLetters: HeldLetters
   readonly #budget: PlanBudget
   readonly #delivery: Delivery | null
   readonly #earlier: EarlierProcesses
@@ -108,7 +98,7 @@ class Run {
     this.#include = plan.source.include === null ? null : OffsetSet.from(plan.source.include)
     this.#budget = new PlanBudget(plan.targets)
     this.#exclude = OffsetSet.from(plan.source.exclude)
-    this.#held = OffsetSet.from(plan.source.held)
+    this.#heldLetters = new HeldLetters(OffsetSet.from(plan.source.held), delivery, this.#state)
     this.#delivery = delivery
     this.#earlier = new EarlierProcesses(delivery, this.#state, this.#budget, input.resendUnknown === true)
   }
@@ -158,6 +148,7 @@ class Run {
       await this.#flush(delivery.writer, signal)
       await this.#inFlight.settle(signal)
       await this.#earlier.settle(signal)
+      await this.#heldLetters.settle(signal)
     } finally {
       await this.#settleLast()
     }
@@ -169,7 +160,7 @@ class Run {
       for await (const scanned of scan) {
         for (const {topic, partition, cursor} of scanned.matches()) {
           if (this.#include?.has(topic, partition, cursor.offset) === false) continue
-          if (this.#held.has(topic, partition, cursor.offset)) this.#state.hold()
+          if (this.#heldLetters.has(topic, partition, cursor.offset)) this.#state.hold()
           else this.#state.skip()
         }
       }
@@ -180,9 +171,8 @@ class Run {
   #isOpen({topic, partition, cursor: {offset}}: MatchedRecord): boolean {
     if (this.#include?.has(topic, partition, offset) === false) return false
     if (this.#earlier.did(topic, partition, offset)) return false
-    const isHeld = this.#held.has(topic, partition, offset)
-    if (isHeld) this.#state.hold()
-    else if (this.#exclude.has(topic, partition, offset)) this.#state.skip()
+    if (this.#heldLetters.has(topic, partition, offset)) return !this.#heldLetters.count()
+    if (this.#exclude.has(topic, partition, offset)) this.#state.skip()
     else return true
     return false
   }
@@ -212,6 +202,13 @@ class Run {
       origin: ledgerOrigin(failure),
       sha256: delivery.view === null ? NO_CHECKSUM : payloadSha256(record.key, record.value),
     }
+    if (this.#heldLetters.has(record.topic, record.partition, record.offset)) {
+      if (!this.#heldLetters.hold({...entry, attempt: verdict.attempts})) return
+      // One transaction at a time.
+      await this.#inFlight.settle(signal)
+      await this.#heldLetters.settle(signal)
+      return
+    }
     if (await this.#earlier.resolve(entry, signal)) return
     if (!delivery.resolutions.has(letter.address) && this.#isDecided(letter, verdict)) return
     const topic = targetTopic(plan.target, failure)
@@ -238,7 +235,7 @@ class Run {
 
   /** Let answers in: while the next chunk is filled, the transaction of this one must not stay open for it. */
   async #breathe(): Promise<void> {
-    if (this.#inFlight === null || ++this.#unbroken < RECORDS_A_BREATH) return
+    if (this.#inFlight.isEmpty || ++this.#unbroken < RECORDS_A_BREATH) return
     this.#unbroken = 0
     await setImmediate()
   }

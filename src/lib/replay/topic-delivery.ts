@@ -118,6 +118,20 @@ class TopicRun implements Delivery {
     if (this.#writer instanceof AtLeastOnceWriter) await this.#writer.settle(outcomes, signal)
   }
 
+  async hold(
+    outcomes: readonly LedgerOutcome[],
+    {signal}: {readonly signal?: AbortSignal | undefined} = {},
+  ): Promise<void> {
+    const {clock, ledger, copy} = this.#deps
+    const records = new LedgerScribe(clock, this.#input.author).entries(outcomes)
+    const session = this.#writer instanceof ExactlyOnceWriter ? this.#writer.session : this.#plain
+    if (this.#runLedger !== null) await this.#runLedger.write(records, signal)
+    // A lost session holds nothing; the next run finds these dead letters again.
+    else if (session !== null) await commitLedger(session, ledger, records, {clock, signal})
+    else return
+    await copy?.write(outcomes)
+  }
+
   async open(signal: AbortSignal | undefined): Promise<void> {
     const {clock, ledger} = this.#deps
     const {author, plan, reason, version, resume} = this.#input

@@ -87,6 +87,7 @@ async function run(
       before: delivery.before,
       resolutions: delivery.resolutions,
       settle: async () => undefined,
+      hold: async () => undefined,
       end: async () => undefined,
       [Symbol.asyncDispose]: async () => delivery[Symbol.asyncDispose](),
     }

@@ -1,6 +1,7 @@
 import {afterEach, beforeEach, describe, expect, test} from 'vitest'
 import {AuthError, KafkaError} from '../../../src/lib/errors.ts'
 import type {Cluster} from '../../../src/lib/kafka/ports.ts'
+import type {KafkaRecord} from '../../../src/lib/kafka/record.ts'
 import type {Chunk} from '../../../src/lib/replay/chunk.ts'
 import {Chunk as FilledChunk} from '../../../src/lib/replay/chunk.ts'
 import type {Delivery} from '../../../src/lib/replay/delivery.ts'
@@ -9,15 +10,20 @@ import {takeOver} from '../../../src/lib/replay/ledger/claims.ts'
 import {ensureLedger} from '../../../src/lib/replay/ledger/ensure-ledger.ts'
 import {transactionalIdOf} from '../../../src/lib/replay/ledger/names.ts'
 import {readLedger} from '../../../src/lib/replay/ledger/read-ledger.ts'
+import {PURGEABLE_STATES} from '../../../src/lib/replay/ledger/types.ts'
 import type {LedgerTopic} from '../../../src/lib/replay/ledger/types.ts'
+import {lookAtLedger} from '../../../src/lib/replay/look-at-ledger.ts'
 import {OutgoingFactory} from '../../../src/lib/replay/outgoing.ts'
 import {planReplay} from '../../../src/lib/replay/plan-replay.ts'
+import type {PlanInput} from '../../../src/lib/replay/plan-replay.ts'
 import type {ReplayPlan} from '../../../src/lib/replay/plan.ts'
+import type {ReplayResult} from '../../../src/lib/replay/result.ts'
+import {runReplay} from '../../../src/lib/replay/run-replay.ts'
 import {openTopicDelivery} from '../../../src/lib/replay/topic-delivery.ts'
 import {FakeClock} from '../../support/fake-clock.ts'
 import {FakeBroker} from './ledger/fake-broker.ts'
 import {RUN_A, RUN_B} from './ledger/support.ts'
-import {archiveOf, closeArchives, deadLetter, inputFor, NOW} from './support.ts'
+import {archiveOf, closeArchives, connectSet, deadLetter, header, inputFor, NOW} from './support.ts'
 
 const NAME = 'kdlq-ledger'
 const TRANSACTION = {compression: 'none', deliveryTimeoutMs: 1000, transactionTimeoutMs: 15_000} as const
@@ -169,5 +175,80 @@ describe('the copy on the source cluster', () => {
     await first.writer.write(chunkOf(0))
     await using _ = await open({copy, resume: true})
     expect(completed).toEqual([['orders-dlq']])
+  })
+})
+
+describe('dead letters at the cap', () => {
+  const capped = (offset: number): KafkaRecord =>
+    deadLetter(offset, {
+      headers: [
+        header('kdlq.replay', '{"run":"r-0","attempt":3,"deadLetter":"orders-dlq:0:9"}'),
+        ...connectSet('orders', 3, 1000 + offset),
+      ],
+    })
+
+  /** Plan and execute, as a person would do it again and again. */
+  async function replay(
+    run: string,
+    records: readonly KafkaRecord[],
+    over: {-readonly [name in keyof PlanInput]?: PlanInput[name]} = {},
+  ): Promise<ReplayResult> {
+    const source = await archiveOf(records)
+    const input = await inputFor(source, {ledger: {kind: 'topic', name: NAME}, handled: 'hide', ...over})
+    const {view} = await lookAtLedger(
+      {source, target: cluster, clock},
+      {ledger: {kind: 'topic', name: NAME}, isNewNormal: false, ranges: input.selection.ranges, takeOver: null},
+    )
+    const planned = await planReplay({source, target: cluster, clock, ledger: view}, input)
+    const author = {run, by: 'ada'}
+    const common = {plan: planned.plan, deliveryTimeoutMs: 1000}
+    const openDelivery = async (): Promise<Delivery> =>
+      openTopicDelivery(
+        {target: cluster, clock, ledger, copy: null},
+        {...common, author, reason: null, version: '1', resume: false},
+      )
+    const outcome = await runReplay(
+      {source, target: cluster, clock, openDelivery},
+      {...common, run, maxFailed: null, maxDurationMs: null},
+    )
+    expect(outcome.error).toBeNull()
+    return outcome.result
+  }
+
+  const letters = (count: number): KafkaRecord[] => Array.from({length: count}, (_, offset) => capped(offset))
+
+  test.each(['exactly-once', 'at-least-once'] as const)(
+    '[BR-68] a batch of nothing else is noted, and the next run starts after it (%s)',
+    async delivery => {
+      const first = await replay(RUN_A, letters(1500), {delivery})
+      expect(first.counts).toMatchObject({selected: 1500, held: 1500, replayed: 0, skipped: 0})
+      const second = await replay(RUN_B, [...letters(1500), deadLetter(1500)], {delivery})
+      expect(second.counts).toMatchObject({selected: 1501, held: 0, skipped: 1500, replayed: 1})
+      expect(inTarget()).toBe(1)
+    },
+  )
+
+  test('[CR-15] are held, never dropped, and their origin is in the ledger', async () => {
+    const {counts} = await replay(RUN_A, [capped(0), deadLetter(1)], {order: 'origin'})
+    expect(counts).toMatchObject({selected: 2, held: 1, replayed: 1, discarded: 0})
+    expect(inTarget()).toBe(1)
+    const entries = broker.topics.get(NAME)?.logs.flatMap(log => log.entries) ?? []
+    const held = entries.map(({value}) => value?.toString() ?? '').find(text => text.includes('"state":"held"'))
+    expect(JSON.parse(held ?? '{}')).toMatchObject({
+      state: 'held',
+      run: RUN_A,
+      origin: {topic: 'orders', partition: 3, offset: '1000'},
+      target: null,
+      attempt: 3,
+      reason: 'attempt-cap: replayed 3 times',
+    })
+    expect(PURGEABLE_STATES.has('held')).toBe(false)
+  })
+
+  test('go when the cap is raised or allowed later', async () => {
+    expect((await replay(RUN_A, letters(2))).counts).toMatchObject({held: 2})
+    expect((await replay(RUN_B, letters(1), {maxAttempts: 4})).counts).toMatchObject({replayed: 1})
+    const allowed = await replay(`${RUN_B.slice(0, -1)}C`, letters(2), {allow: ['attempt-cap']})
+    expect(allowed.counts).toMatchObject({replayed: 1, skipped: 1})
   })
 })
