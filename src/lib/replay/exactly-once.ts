@@ -8,6 +8,7 @@ import {toLedgerOutcome} from './ledger-outcomes.ts'
 import type {LedgerOutcome, LedgerTopic, SourceAddress} from './ledger/types.ts'
 import {LedgerScribe, writeLedger} from './ledger/writer.ts'
 import type {LedgerAuthor} from './ledger/writer.ts'
+import {Pace} from './pace.ts'
 import {writeQueues} from './write-chunk.ts'
 import type {ChunkWriter} from './write-chunk.ts'
 
@@ -50,6 +51,7 @@ export interface ExactlyOnceDeps {
 export class ExactlyOnceWriter implements ChunkWriter {
   readonly #deps: ExactlyOnceDeps
   readonly #scribe: LedgerScribe
+  readonly #pace = new Pace(ENOUGH_MS)
   #session: TransactionSession | null
 
   constructor(deps: ExactlyOnceDeps, session: TransactionSession) {
@@ -71,17 +73,21 @@ export class ExactlyOnceWriter implements ChunkWriter {
     let queues: readonly (readonly TargetBatch[])[] = chunk.batches().map(batch => [batch])
     let lost = 0
     while (queues.length > 0) {
+      const {now, later} = this.#pace.split(queues)
       const transaction = new Transaction(this.#deps, this.#scribe)
       try {
         const session = await this.#opened(signal)
-        const left = await transaction.run(session, queues, signal)
+        const started = this.#deps.clock.monotonic()
+        const left = await transaction.run(session, now, signal)
+        this.#pace.took(now, this.#deps.clock.monotonic() - started)
         outcomes.push(...transaction.outcomes)
         await this.#committed(transaction)
-        queues = left
+        queues = [...left, ...later]
         lost = 0
       } catch (error) {
         if (signal?.aborted === true || !isKdlqError(error) || !isLost(error)) throw error
         this.#deps.onLost?.(error)
+        this.#pace.lost()
         await this.#drop()
         const decided = await this.#decide(transaction, ++lost, signal).catch((reason: unknown) => {
           if (signal?.aborted === true || !(reason instanceof UnreachableError)) throw reason
@@ -93,7 +99,7 @@ export class ExactlyOnceWriter implements ChunkWriter {
         if (!decided) continue
         outcomes.push(...transaction.outcomes)
         await this.#committed(transaction)
-        queues = transaction.left
+        queues = [...transaction.left, ...later]
       }
     }
     return outcomes

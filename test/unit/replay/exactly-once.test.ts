@@ -43,10 +43,15 @@ class FakeBroker {
   readonly bad = new Set<string>()
   /** How long one produce takes, ms. */
   produceMs = 0
+  /** How fast the link is, bytes a second. */
+  link = Infinity
+  /** How long each transaction was open, ms. */
+  readonly openMs: number[] = []
 
   session(): TransactionSession {
     this.opened++
     let pending: string[] = []
+    let begun = 0
     const close = async (): Promise<void> => void this.calls.push('close')
     return {
       protocol: 2,
@@ -55,13 +60,16 @@ class FakeBroker {
       begin: () => {
         this.calls.push('begin')
         pending = []
+        begun = this.clock.monotonic()
       },
       produce: async batches => {
-        await this.clock.advance(this.produceMs)
+        const bytes = batches.reduce((sum, {records}) => sum + records.sizeInBytes, 0)
+        await this.clock.advance(this.produceMs + Math.ceil((bytes / this.link) * 1000))
         return batches.map(one => this.#produce(one, pending))
       },
       commit: async () => {
         this.calls.push('commit')
+        this.openMs.push(this.clock.monotonic() - begun)
         const failure = this.failures.shift()
         if (failure === undefined || failure.late) this.committed.push(...pending)
         if (failure !== undefined) throw failure.error
@@ -142,6 +150,38 @@ describe('a chunk in a transaction', () => {
     const transactions = broker.calls.join(' ').split('begin').slice(1)
     expect(transactions.length).toBeGreaterThan(2)
     for (const calls of transactions) expect(calls.match(/orders/g)?.length ?? 0).toBeLessThanOrEqual(4)
+  })
+
+  /** One batch of about 1 MiB for each partition. */
+  const wideChunk = (partitions: number) =>
+    chunkOf(
+      ...Array.from({length: partitions}, (_, partition): TargetBatch => {
+        const records = new RecordBatchBuilder()
+        records.append({timestamp: 0n, key: null, value: Buffer.alloc(1024 * 1024 - 8192, 65), headers: []})
+        return {topic: 'orders', partition, records, entries: [entry(partition)]}
+      }),
+    )
+
+  test('on a slow link a chunk of 16 MiB goes in several transactions, none open for two seconds', async () => {
+    const broker = new FakeBroker()
+    broker.link = 700_000
+    const outcomes = await broker.writer().write(wideChunk(16))
+    expect(states(outcomes)).toEqual(Array.from({length: 16}, () => 'replayed'))
+    expect(outcomes.map(({entry: {offset}}) => Number(offset))).toEqual(Array.from({length: 16}, (_, index) => index))
+    expect(broker.openMs.length).toBeGreaterThan(8)
+    expect(Math.max(...broker.openMs)).toBeLessThan(2000)
+  })
+
+  test('on a fast link transactions soon hold a whole chunk', async () => {
+    const broker = new FakeBroker()
+    broker.link = 100_000_000
+    const writer = broker.writer()
+    await writer.write(wideChunk(16))
+    const before = broker.openMs.length
+    expect(before).toBeLessThanOrEqual(5)
+    await writer.write(wideChunk(16))
+    expect(broker.openMs.length - before).toBe(1)
+    expect(Math.max(...broker.openMs)).toBeLessThan(800)
   })
 })
 
