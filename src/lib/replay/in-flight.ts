@@ -5,7 +5,7 @@ import type {Chunk, ChunkEntry} from './chunk.ts'
 import {orAbort} from './race.ts'
 
 /** How long the chunk in flight may take to settle after an abort, ms; the rest of two seconds is for closing. */
-export const SETTLE_MS = 1500
+export const SETTLE_MS = 1200
 
 interface Flight {
   readonly chunk: Chunk

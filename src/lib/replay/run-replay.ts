@@ -24,7 +24,7 @@ import {PlanBudget} from './plan-budget.ts'
 import {openScans, scannedOf} from './plan-scans.ts'
 import type {ReplayOutcome, StopReason} from './result.ts'
 import type {RunDeps, RunInput} from './run-input.ts'
-import {isOutOfReach, reasonOf, Stop} from './run-stop.ts'
+import {isOutOfReach, reasonOf, Stop, targetUnreachable} from './run-stop.ts'
 import {RunState} from './run-state.ts'
 import {targetTopic} from './target.ts'
 import type {TargetFacts} from './target.ts'
@@ -44,7 +44,7 @@ const NO_CHECKSUM = Buffer.alloc(32)
 /**
  * Execute a plan: read its ranges again, write chunk by chunk, count by acknowledgements.
  *
- * An abort stops reading, waits at most 1.5 s for the chunk in flight, and returns what is known; nothing that happens
+ * An abort stops reading, waits at most 1.2 s for the chunk in flight, and returns what is known; nothing that happens
  * after the first write throws.
  * @throws RefusedError when the plan no longer fits its clusters or refuses itself, or another run holds its partitions; what
  *   opening the delivery throws (before anything is sent)
@@ -278,7 +278,7 @@ class Run {
     this.#progress()
     const [first] = outcomes
     if (first !== undefined && first.state !== 'replayed' && outcomes.every(isOutOfReach)) {
-      throw new Stop('target-unreachable', first.error)
+      throw new Stop('target-unreachable', targetUnreachable(first.error))
     }
     const {maxFailed} = this.#input
     if (maxFailed !== null && this.#state.failed > Math.max(maxFailed, failedBefore)) throw new Stop('max-failed')

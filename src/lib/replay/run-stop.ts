@@ -1,4 +1,5 @@
 import {KafkaError, UnreachableError} from '../errors.ts'
+import type {KdlqError} from '../errors.ts'
 import type {RecordOutcome} from './chunk.ts'
 import type {StopReason} from './result.ts'
 
@@ -17,6 +18,12 @@ export function isOutOfReach(outcome: RecordOutcome): boolean {
   return (
     outcome.state === 'unknown' || outcome.error.code === 'E_NOT_WRITTEN' || outcome.error instanceof UnreachableError
   )
+}
+
+/** A whole chunk came to nothing: exit 5 whatever its first record's error is on its own. */
+export function targetUnreachable(error: KdlqError): UnreachableError {
+  const {code, context, hints} = error
+  return new UnreachableError(`the target no longer answers: ${error.message}`, {code, context, hints, cause: error})
 }
 
 /** Why a run ended, by what ended it. @param outer told it to stop */

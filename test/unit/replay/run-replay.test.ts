@@ -318,15 +318,16 @@ describe('what fails', () => {
     const {result, error} = await run(there)
     expect(result.stopped).toMatchObject({reason: 'target-unreachable', settled: true})
     expect(result.counts.unknown).toBe(50)
-    expect(error).toMatchObject({code: 'E_OUTCOME_UNKNOWN'})
+    expect(error).toMatchObject({code: 'E_OUTCOME_UNKNOWN', exitCode: 5})
   })
 
   test('a target that takes nothing any more ends the run too, its records are failed', async () => {
     const there = await world(letters(500), {rate: 500})
     there.target.answer = () => ({error: new KafkaError('timeout', {code: 'E_NOT_WRITTEN'}), recordErrors: []})
-    const {result} = await run(there)
+    const {result, error} = await run(there)
     expect(result.stopped).toMatchObject({reason: 'target-unreachable', remaining: 450})
     expect(result.counts.failed).toBe(50)
+    expect(error).toMatchObject({code: 'E_NOT_WRITTEN', exitCode: 5})
   })
 
   test('--max-failed stops after the chunk that passed it', async () => {
