@@ -88,13 +88,15 @@ describe('looking at dead letters through a ledger', () => {
   })
 
   test('goes together with other filters, --where over handled among them', () => {
-    const [stage, where, none] = run([
+    const [stage, where, times, none] = run([
       inspect('--handled', 'only', '--stage', 'TRANSFORMATION', ...ledger()),
       inspect('--where', 'handled.target.partition == 2 && handled.attempt == 1', ...ledger()),
+      inspect('--where', 'handled.at > timestamp("2025-01-01T00:00:00Z") && !handled.stale', ...ledger()),
       inspect('--where', 'handled == null', '--limit', '1'),
     ])
     expect(addresses(stage)).toEqual(['orders-dlq:0:0'])
     expect(addresses(where)).toEqual(['orders-dlq:0:0'])
+    expect(addresses(times)).toEqual(HANDLED)
     expect(none?.stderr).toContain('no ledger was read, so handled is null in --where')
   })
 
