@@ -2,7 +2,7 @@ import {stat} from 'node:fs/promises'
 import * as Flags from '@oclif/core/flags'
 import {outputFormat} from '../lib/cli/base-command.ts'
 import {connectionFlags, documentFlags, filterFlags, selectionFlags, sourceArgs} from '../lib/cli/flags.ts'
-import {RecordCommand} from '../lib/cli/record-command.ts'
+import {LookCommand, lookFlags} from '../lib/cli/look-command.ts'
 import {exportRecords, type ExportResult} from '../lib/dead-letter/export.ts'
 import type {PartitionScan} from '../lib/dead-letter/model.ts'
 import {UsageError} from '../lib/errors.ts'
@@ -15,13 +15,13 @@ export interface ExportCommandResult extends ExportResult {
   readonly scanned: readonly PartitionScan[]
 }
 
-export default class Export extends RecordCommand<ExportCommandResult> {
+export default class Export extends LookCommand<ExportCommandResult> {
   static override summary = 'Save records as a lossless archive.'
   static override description = `Writes one JSON object a line: topic, partition, offset, timestamp, key, value and headers in order, nothing lost. The archive is read by every command in place of a topic, and by import.
 
 --out FILE holds all topics; a directory (one that exists, a name that ends in /, or --split) holds one TOPIC.ndjson a topic. A file that exists is not overwritten. The archive appears whole or not at all.
 
-Exit codes: 0 done, also with nothing found; 3 a partition could not be read to its end; 6 a file exists already; 2, 4, 5 wrong use, not allowed, not reachable.`
+Exit codes: 0 done, also with nothing found; 3 a partition could not be read to its end; 6 a file exists already or there is no such ledger; 2, 4, 5 wrong use, not allowed, not reachable.`
   static override examples = [
     {
       description: 'A whole dead letter topic.',
@@ -53,6 +53,7 @@ Exit codes: 0 done, also with nothing found; 3 a partition could not be read to 
     })(),
     ...selectionFlags,
     ...filterFlags,
+    ...lookFlags,
     ...connectionFlags,
     ...documentFlags,
   }
@@ -65,7 +66,7 @@ Exit codes: 0 done, also with nothing found; 3 a partition could not be read to 
     const isDirectory = flags.split || flags.out.endsWith('/') || (await isExistingDirectory(flags.out))
     const request = await this.request(args.source, flags)
     await using cluster = await this.open(request, flags)
-    const scan = await this.scan(cluster, await this.freeze(cluster, request), flags, {label: 'exporting'})
+    const {scan} = await this.look(cluster, await this.freeze(cluster, request), flags, {label: 'exporting'})
     const writer = await createArchiveWriter({
       path: flags.out,
       layout: isDirectory ? 'directory' : 'file',

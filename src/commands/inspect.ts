@@ -2,7 +2,7 @@ import * as Flags from '@oclif/core/flags'
 import {outputFormat} from '../lib/cli/base-command.ts'
 import {connectionFlags, filterFlags, outputFlags, selectionFlags, sourceArgs} from '../lib/cli/flags.ts'
 import {chooseColumns, listDeadLetters} from '../lib/cli/list-dead-letters.ts'
-import {RecordCommand} from '../lib/cli/record-command.ts'
+import {LookCommand, lookFlags} from '../lib/cli/look-command.ts'
 import type {PartitionScan} from '../lib/dead-letter/model.ts'
 import type {DeadLetterJson} from '../lib/render/dead-letter-json.ts'
 import {createDeadLetterView} from '../lib/render/dead-letter-view.ts'
@@ -16,7 +16,7 @@ export interface InspectResult {
 /** What `run` returns: the records themselves are streamed. */
 export type InspectSummary = Pick<InspectResult, 'scanned'>
 
-export default class Inspect extends RecordCommand<InspectSummary> {
+export default class Inspect extends LookCommand<InspectSummary> {
   static override summary = 'List dead letters and why each one died.'
   static override description = `Prints one row a dead letter, as it is read. On a plain topic (not a dead letter topic) the records are listed too.
 
@@ -24,7 +24,9 @@ SOURCE is a topic, a quoted pattern such as '*-dlq', an address topic:partition:
 
 table and markdown show the first 100 records unless --limit or --tail is given; json, jsonl and csv have no limit. --output jsonl is itself an archive that other commands read.
 
-Exit codes: 0 done, also with nothing found; 3 a partition could not be read to its end; 2, 4, 5 wrong use, not allowed, not reachable.`
+--handled hide or only reads the ledger first: the one of --ledger, else of the setting ledger, else the topic kdlq-ledger. --ledger alone adds what it knows as the field handled. Nothing is written into it; one that is not there is refused.
+
+Exit codes: 0 done, also with nothing found; 3 a partition could not be read to its end; 6 there is no such ledger; 2, 4, 5 wrong use, not allowed, not reachable.`
   static override examples = [
     {
       description: 'What is in a dead letter topic.',
@@ -44,6 +46,7 @@ Exit codes: 0 done, also with nothing found; 3 a partition could not be read to 
   static override flags = {
     ...selectionFlags,
     ...filterFlags,
+    ...lookFlags,
     ...connectionFlags,
     ...outputFlags,
     follow: Flags.boolean({
@@ -65,7 +68,7 @@ Exit codes: 0 done, also with nothing found; 3 a partition could not be read to 
     const request = await this.request(args.source, flags)
     if (await this.printedExamples(request)) return {scanned: []}
     await using cluster = await this.open(request, flags)
-    const scan = await this.scan(cluster, await this.freeze(cluster, request), flags)
+    const {scan} = await this.look(cluster, await this.freeze(cluster, request), flags)
     const {chunks, state} = listDeadLetters(scan, view, {
       command: this.commandName,
       format: outputFormat(flags),

@@ -2,9 +2,9 @@ import * as Flags from '@oclif/core/flags'
 import {outputFormat} from '../lib/cli/base-command.ts'
 import {connectionFlags, documentFlags, filterFlags, selectionFlags, sourceArgs} from '../lib/cli/flags.ts'
 import {compareWithOrigin} from '../lib/cli/origin.ts'
-import {RecordCommand} from '../lib/cli/record-command.ts'
+import {LookCommand, lookFlags} from '../lib/cli/look-command.ts'
 import type {Request} from '../lib/cli/select.ts'
-import type {DeadLetter} from '../lib/dead-letter/model.ts'
+import type {DeadLetter, Handled} from '../lib/dead-letter/model.ts'
 import {PartialFailureError, UsageError} from '../lib/errors.ts'
 import type {Cluster} from '../lib/kafka/ports.ts'
 import {formatAddress} from '../lib/kafka/record.ts'
@@ -16,21 +16,27 @@ import {formatSource, parseSource} from '../lib/select/source.ts'
 
 /** Always a list, also for one address. */
 export interface ShowResult {
-  readonly records: readonly (DeadLetterJson & {readonly originRecord?: OriginComparison})[]
+  readonly records: readonly (DeadLetterJson & {
+    readonly originRecord?: OriginComparison
+    /** All entries of the ledger, one a run, oldest first; absent when no ledger was read. */
+    readonly history?: readonly Handled[]
+  })[]
 }
 
 interface Shown {
   readonly deadLetter: DeadLetter
   readonly origin: OriginComparison | null
+  /** Null when no ledger was read. */
+  readonly history: readonly Handled[] | null
 }
 
-export default class Show extends RecordCommand<ShowResult> {
+export default class Show extends LookCommand<ShowResult> {
   static override summary = 'Show one dead letter in full.'
   static override description = `Prints the failure, the stack trace with its root cause first, all headers in order, key and value. Give addresses (topic:partition:offset), or a source and filters: then the newest match is shown.
 
---raw prints nothing but the bytes of the value. --origin reads the record at the origin, if it still exists, and says whether key and value are the same.
+--raw prints nothing but the bytes of the value. --origin reads the record at the origin, if it still exists, and says whether key and value are the same. --ledger shows what was done to it, run by run.
 
-Exit codes: 0 done; 3 there is no record at an address; 2, 4, 5 wrong use, not allowed, not reachable.`
+Exit codes: 0 done; 3 there is no record at an address; 6 there is no such ledger; 2, 4, 5 wrong use, not allowed, not reachable.`
   static override examples = [
     {
       description: 'One dead letter.',
@@ -49,6 +55,7 @@ Exit codes: 0 done; 3 there is no record at an address; 2, 4, 5 wrong use, not a
   static override flags = {
     ...selectionFlags,
     ...filterFlags,
+    ...lookFlags,
     ...connectionFlags,
     ...documentFlags,
     archive: Flags.string({
@@ -78,9 +85,13 @@ Exit codes: 0 done; 3 there is no record at an address; 2, 4, 5 wrong use, not a
     if (await this.printedExamples(request)) return {records: []}
     await using cluster = await this.open(request, flags)
     const shown: Shown[] = []
-    const scan = await this.scan(cluster, await this.freeze(cluster, request), flags)
+    const {scan, ledger} = await this.look(cluster, await this.freeze(cluster, request), flags)
     for await (const deadLetter of scan)
-      shown.push({deadLetter, origin: flags.origin ? await this.compare(cluster, deadLetter) : null})
+      shown.push({
+        deadLetter,
+        origin: flags.origin ? await this.compare(cluster, deadLetter) : null,
+        history: ledger?.history(deadLetter.record) ?? null,
+      })
     const found = new Set(shown.map(({deadLetter}) => deadLetter.address))
     const missing = request.selection.sources.flatMap(source =>
       source.kind === 'address' && !found.has(formatAddress(source.address)) ? [formatAddress(source.address)] : [],
@@ -107,7 +118,7 @@ Exit codes: 0 done; 3 there is no record at an address; 2, 4, 5 wrong use, not a
   /** Without an address in it, a source means its newest match. */
   private async newestOnly(
     sources: readonly string[],
-    flags: Parameters<RecordCommand<ShowResult>['request']>[1],
+    flags: Parameters<LookCommand<ShowResult>['request']>[1],
   ): Promise<Request> {
     const request = await this.request(sources, flags)
     const {selection} = request
@@ -147,9 +158,11 @@ Exit codes: 0 done; 3 there is no record at an address; 2, 4, 5 wrong use, not a
     request: Request,
   ): Promise<void> {
     const context = this.renderContext()
-    for (const [index, {deadLetter, origin}] of shown.entries()) {
+    for (const [index, {deadLetter, origin, history}] of shown.entries()) {
       if (index > 0) await this.print('\n')
-      await this.printAll(renderDetail(deadLetter, {fullStack: flags['full-stack'], hex: flags.hex, origin}, context))
+      await this.printAll(
+        renderDetail(deadLetter, {fullStack: flags['full-stack'], hex: flags.hex, origin, history}, context),
+      )
     }
     const [first] = shown
     if (first !== undefined) await this.suggestReplay(first.deadLetter, request)
@@ -173,13 +186,17 @@ Exit codes: 0 done; 3 there is no record at an address; 2, 4, 5 wrong use, not a
     return new PartialFailureError(`no such record: ${missing.join(', ')}`, {
       code: 'E_RECORD_NOT_FOUND',
       hints: [
-        'it may have been deleted by retention, or be part of an aborted transaction (--isolation-level read_uncommitted)',
+        'it may have been deleted by retention, be left out by a filter or --handled, or be part of an aborted transaction (--isolation-level read_uncommitted)',
       ],
       context: {addresses: missing},
     })
   }
 }
 
-function toJson({deadLetter, origin}: Shown): ShowResult['records'][number] {
-  return {...deadLetterToJson(deadLetter, decodePlain(deadLetter)), ...(origin === null ? {} : {originRecord: origin})}
+function toJson({deadLetter, origin, history}: Shown): ShowResult['records'][number] {
+  return {
+    ...deadLetterToJson(deadLetter, decodePlain(deadLetter)),
+    ...(origin === null ? {} : {originRecord: origin}),
+    ...(history === null ? {} : {history}),
+  }
 }

@@ -4,7 +4,7 @@ import {outputFormat} from '../lib/cli/base-command.ts'
 import {formatBaseline, parseBaseline} from '../lib/cli/baseline.ts'
 import {connectionFlags, countFlag, filterFlags, outputFlags, selectionFlags, sourceArgs} from '../lib/cli/flags.ts'
 import {chooseColumns} from '../lib/cli/list-dead-letters.ts'
-import {RecordCommand} from '../lib/cli/record-command.ts'
+import {LookCommand, lookFlags} from '../lib/cli/look-command.ts'
 import {replaceFile} from '../lib/cli/replace-file.ts'
 import {unknownWord} from '../lib/cli/usage-errors.ts'
 import {GROUP_KEYS, type GroupKey, isGroupKey} from '../lib/dead-letter/group-keys.ts'
@@ -22,7 +22,7 @@ export interface StatsResult extends Omit<DeadLetterStatistics, 'groups'> {
   readonly scanned: readonly PartitionScan[]
 }
 
-export default class Stats extends RecordCommand<StatsResult> {
+export default class Stats extends LookCommand<StatsResult> {
   static override summary = 'Group dead letters by kind of failure.'
   static override description = `Counts dead letters by fingerprint (a stable id of stage, root cause, message and place in the code) or by other words, with share, first and last time, an example, a histogram over record time, and bytes of payload and headers.
 
@@ -30,7 +30,7 @@ export default class Stats extends RecordCommand<StatsResult> {
 
 --save-baseline keeps where the topics end and how large the groups are; --baseline compares with it: new, grown, same, gone. The same file serves --from baseline:FILE.
 
-Exit codes: 0 done; 3 a partition could not be read to its end; 2, 4, 5 wrong use, not allowed, not reachable.`
+Exit codes: 0 done; 3 a partition could not be read to its end; 6 there is no such ledger; 2, 4, 5 wrong use, not allowed, not reachable.`
   static override examples = [
     {
       description: 'What fails most, and why.',
@@ -49,6 +49,7 @@ Exit codes: 0 done; 3 a partition could not be read to its end; 2, 4, 5 wrong us
   static override flags = {
     ...selectionFlags,
     ...filterFlags,
+    ...lookFlags,
     ...connectionFlags,
     ...outputFlags,
     by: Flags.string({
@@ -78,7 +79,7 @@ Exit codes: 0 done; 3 a partition could not be read to its end; 2, 4, 5 wrong us
     const request = await this.request(args.source, flags)
     await using cluster = await this.open(request, flags)
     const statistics = createStatistics({by})
-    const scan = await this.scan(cluster, await this.freeze(cluster, request), flags)
+    const {scan} = await this.look(cluster, await this.freeze(cluster, request), flags)
     for await (const deadLetter of scan) statistics.add(deadLetter)
     const report = statistics.report()
     const scanned = scan.scanned()

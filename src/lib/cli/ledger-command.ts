@@ -1,11 +1,11 @@
 import type {Cluster} from '../kafka/ports.ts'
-import {formatDuration} from '../render/time.ts'
 import {ledgerPath} from '../replay/file-delivery.ts'
 import type {LedgerPlace} from '../replay/find-runs.ts'
 import {ensureLedger} from '../replay/ledger/ensure-ledger.ts'
 import type {LedgerTopic} from '../replay/ledger/types.ts'
 import type {Blocker} from '../replay/ledger/wait-stable.ts'
 import {isKdlqError, UsageError} from '../errors.ts'
+import {waitText} from './ledger-wait.ts'
 import {localRunsFolder, refuseIfMissed} from './local-runs.ts'
 import {RecordCommand, type RecordFlags} from './record-command.ts'
 import {type LedgerChoice, toLedgerChoice} from './replay-flags.ts'
@@ -86,9 +86,4 @@ export abstract class LedgerCommand<Result> extends RecordCommand<Result> {
 
   /** How reading a ledger waits for other people's transactions. */
   protected readonly ledgerReads = {onWait: (blocker: Blocker): void => void this.say(waitText(blocker))}
-}
-
-function waitText({ledger, transactionalId, producerId, waitMs}: Blocker): string {
-  const who = transactionalId ?? (producerId === null ? 'somebody' : `producer ${producerId}`)
-  return `waiting up to ${formatDuration(waitMs)} for an open transaction of ${who} in ${ledger}`
 }

@@ -15,6 +15,7 @@ import type {EffectiveSettings} from './config/settings.ts'
 import {readBaseline} from './baseline.ts'
 import {type ConnectionFlags, connectionConfig, readRateOf} from './connection.ts'
 import {errorCode} from './guards.ts'
+import type {LedgerLens} from './ledger-lens.ts'
 import {joinClusters} from './joined-cluster.ts'
 import {type Request, type SelectionFlags, toRequest} from './select.ts'
 
@@ -25,6 +26,8 @@ export type RecordFlags = ConnectionFlags &
 export interface ScanExtras {
   /** Text of the progress line. */
   readonly label?: string
+  /** What a ledger says about the records; null = none was read. */
+  readonly ledger?: LedgerLens | null
 }
 
 /** Base of commands that read records of topics or archives. */
@@ -94,15 +97,17 @@ export abstract class RecordCommand<Result> extends BaseCommand<Result> {
     cluster: Cluster,
     frozen: FrozenSelection,
     flags: RecordFlags,
-    {label = 'reading'}: ScanExtras = {},
+    {label = 'reading', ledger = null}: ScanExtras = {},
   ): Promise<DeadLetterScan> {
     const settings = await this.settings(flags.profile)
     await this.#warnUnused(settings)
-    const filters = await compileFilters(frozen.filters)
+    const compiled = await compileFilters(frozen.filters)
+    const filters = ledger === null ? compiled : ledger.filter(compiled)
     const progress = this.progress()
     const scan = scanDeadLetters(cluster, frozen, filters, {
       signal: this.signal,
       readRate: readRateOf(flags, settings),
+      createDeadLetter: ledger?.createDeadLetter,
       onProgress: ({records, bytes}) => void progress.update({label, done: records, bytes}),
     })
     return {scanned: () => scan.scanned(), [Symbol.asyncIterator]: () => this.#watched(scan, frozen, progress)}
@@ -112,9 +117,7 @@ export abstract class RecordCommand<Result> extends BaseCommand<Result> {
   async #warnUnused(settings: EffectiveSettings): Promise<void> {
     if (this.#warnedUnused) return
     this.#warnedUnused = true
-    const unused = (['redact', 'headerMappings', 'parkingTopic', 'ledger'] as const).filter(
-      key => settings[key] !== undefined,
-    )
+    const unused = (['redact', 'headerMappings', 'parkingTopic'] as const).filter(key => settings[key] !== undefined)
     if (unused.length > 0) await this.warnUser(`not applied by this version: ${unused.join(', ')} of the configuration`)
   }
 

@@ -1,4 +1,4 @@
-import {Flags} from '@oclif/core'
+import * as Flags from '@oclif/core/flags'
 import {UsageError} from '../errors.ts'
 import {isLegalTopicName} from '../kafka/record.ts'
 import type {CompressionType} from '../kafka/records/types.ts'
@@ -35,7 +35,8 @@ const countFlag = Flags.custom<number>({
   },
   helpValue: 'N',
 })
-const ledgerFlag = Flags.custom<LedgerChoice>({
+/** A flag that names a ledger. */
+export const ledgerFlag = Flags.custom<LedgerChoice>({
   parse: async (text, _, {name}) => parseLedgerChoice(text, `--${name}`),
   helpValue: 'topic:NAME|file:PATH|none',
 })

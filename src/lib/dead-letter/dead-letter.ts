@@ -5,7 +5,7 @@ import {DIALECTS} from '../dialects/registry.ts'
 import {formatAddress} from '../kafka/record.ts'
 import type {KafkaRecord} from '../kafka/record.ts'
 import {fingerprint} from './fingerprint.ts'
-import type {DeadLetter} from './model.ts'
+import type {DeadLetter, Handled} from './model.ts'
 
 /** Bytes of a record by part; header bytes are those of all names and values. JSON as it is. */
 export interface RecordBytes {
@@ -14,9 +14,16 @@ export interface RecordBytes {
   readonly headers: number
 }
 
-/** A dead letter over a record: failure and fingerprint are computed when first asked for, once. */
-export function createDeadLetter(record: KafkaRecord, dialects: readonly Dialect[] = DIALECTS): DeadLetter {
-  return new LazyDeadLetter(record, dialects)
+/**
+ * A dead letter over a record: failure and fingerprint are computed when first asked for, once.
+ * @param handled what a ledger says about it; null = nothing, left out = no ledger was read
+ */
+export function createDeadLetter(
+  record: KafkaRecord,
+  dialects: readonly Dialect[] = DIALECTS,
+  handled?: Handled | null,
+): DeadLetter {
+  return new LazyDeadLetter(record, dialects, handled)
 }
 
 /** Sizes of key, value and headers in bytes; null counts as 0. */
@@ -28,12 +35,14 @@ export function recordBytes(record: KafkaRecord): RecordBytes {
 
 class LazyDeadLetter implements DeadLetter {
   readonly record: KafkaRecord
+  readonly handled?: Handled | null
   readonly #dialects: readonly Dialect[]
   #failure: Failure | undefined
   #fingerprint: string | null | undefined
 
-  constructor(record: KafkaRecord, dialects: readonly Dialect[]) {
+  constructor(record: KafkaRecord, dialects: readonly Dialect[], handled: Handled | null | undefined) {
     this.record = record
+    if (handled !== undefined) this.handled = handled
     this.#dialects = dialects
   }
 

@@ -9,6 +9,25 @@ export interface DeadLetter {
   readonly failure: Failure
   /** `f-` and 8 hex digits; null when nothing is known about the failure. */
   readonly fingerprint: string | null
+  /** The newest entry of a ledger about it; null = there is none; absent = no ledger was read. */
+  readonly handled?: Handled | null
+}
+
+/** What a ledger says that was done to a dead letter. JSON as it is. */
+export interface Handled {
+  readonly state: string
+  readonly run: string
+  /** Epoch ms, decimal. */
+  readonly at: string
+  /** Operator; null = not said. */
+  readonly by: string | null
+  /** Replays of its chain so far. */
+  readonly attempt: number
+  /** Null when nothing was written anywhere; offset null where the target does not number records. */
+  readonly target: {readonly topic: string; readonly partition: number; readonly offset: string | null} | null
+  readonly reason: string | null
+  /** Present when the entry is about another record that stood at the address: it counts for nothing. */
+  readonly stale?: true
 }
 
 /** How far one partition was read; offsets as decimal strings. JSON as it is (`scanned[]`). */

@@ -1,4 +1,4 @@
-import type {DeadLetter} from '../dead-letter/model.ts'
+import type {DeadLetter, Handled} from '../dead-letter/model.ts'
 import {type RecordBytes, recordBytes} from '../dead-letter/dead-letter.ts'
 import type {Failure} from '../dialects/model.ts'
 import type {TimestampType} from '../kafka/record.ts'
@@ -29,6 +29,8 @@ export interface DeadLetterJson {
   readonly failure: Failure
   /** Null when nothing is known about the failure. */
   readonly fingerprint: string | null
+  /** Newest entry of the ledger; null = none; absent when no ledger was read. */
+  readonly handled?: Handled | null
   readonly bytes: RecordBytes
   readonly decoded?: DecodedJson
 }
@@ -48,6 +50,7 @@ export function deadLetterToJson(deadLetter: DeadLetter, decoded?: DecodedJson):
     headers: record.headers.map(({name, value}) => [bytesToJson(name), bytesToJson(value)] as const),
     failure: deadLetter.failure,
     fingerprint: deadLetter.fingerprint,
+    ...(deadLetter.handled === undefined ? {} : {handled: deadLetter.handled}),
     bytes: recordBytes(record),
     ...(decoded === undefined ? {} : {decoded}),
   }

@@ -1,4 +1,4 @@
-import type {DeadLetter} from '../dead-letter/model.ts'
+import type {DeadLetter, Handled} from '../dead-letter/model.ts'
 import type {RecordCoordinates} from '../dialects/model.ts'
 import {causeMessageOf} from '../dialects/root-cause.ts'
 import type {KafkaRecord} from '../kafka/record.ts'
@@ -23,6 +23,8 @@ export interface DetailOptions {
   readonly fullStack: boolean
   readonly hex: boolean
   readonly origin: OriginComparison | null
+  /** What a ledger says about it, oldest first; null or absent = none was read. */
+  readonly history?: readonly Handled[] | null
 }
 
 /** Longest value on a terminal without `--raw` or `--hex`, in bytes. */
@@ -79,6 +81,7 @@ export function* renderDetail(
     yield line('note', 'nothing in this record says why it died: no known error headers')
   }
   if (options.origin !== null) yield* originLines(options.origin, line)
+  if (options.history !== undefined && options.history !== null) yield* historyLines(options.history, context)
   if (failure.exception?.stack !== undefined) {
     yield `\n${paint('heading', 'Stack trace')}${options.fullStack ? '' : paint('faint', ' (cause first)')}\n`
     if (options.fullStack) yield renderFullStack(failure.exception.stack)
@@ -111,6 +114,26 @@ function* originLines(
   else if (origin.state === 'differs') {
     yield line('at origin', `the record there differs: ${origin.differences.join(', ')}`, 'warn')
   } else yield line('at origin', `${origin.state}: ${origin.reason}`, 'warn')
+}
+
+function* historyLines(history: readonly Handled[], {paint}: RenderContext): Generator<string> {
+  yield `\n${paint('heading', 'Ledger')}${history.length === 0 ? paint('faint', ' no entry') : ''}\n`
+  for (const {state, run, at, by, attempt, target, reason, stale} of history) {
+    const parts = [
+      formatTimestamp(BigInt(at)),
+      run,
+      by === null ? null : `by ${by}`,
+      attempt === 0 ? null : `attempt ${attempt}`,
+      target === null ? null : `to ${targetText(target)}`,
+      reason === null ? null : `reason: ${reason}`,
+    ].filter(part => part !== null)
+    yield `${paint(stale === true ? 'faint' : 'name', state)} ${sanitize(parts.join(', '))}\n`
+    if (stale === true) yield `  ${paint('warn', 'stale: about another record that stood here; counts for nothing')}\n`
+  }
+}
+
+function targetText({topic, partition, offset}: NonNullable<Handled['target']>): string {
+  return offset === null ? `${topic}:${partition}` : `${topic}:${partition}:${offset}`
 }
 
 function* headerLines(record: KafkaRecord, isWhole: boolean, {paint}: RenderContext): Generator<string> {

@@ -144,6 +144,22 @@ export class LedgerIndex {
     return stale < 0 ? null : this.#fact(stale, true)
   }
 
+  /** All entries about a record and its address, one a run, oldest first. @param ref as of `handled` */
+  history(record: IndexedRecord, ref: SourceRef): readonly HandledFact[] {
+    const own = sourceName({...ref, topic: record.topic, partition: record.partition})
+    const sum = payloadSha256(record.key, record.value).readBigUInt64BE(0)
+    const found: {readonly row: number; readonly stale: boolean}[] = []
+    for (const place of this.#incarnations.get(incarnationName(ref, record)) ?? []) {
+      const isOwn = this.#names.name(place) === own
+      for (const row of this.#rowsAt(place, record.offset)) {
+        found.push({row, stale: !isOwn || this.#rows.sum[row] !== sum})
+      }
+    }
+    return found
+      .toSorted((a, b) => (this.#isLater(a.row, b.row) ? 1 : -1))
+      .map(({row, stale}) => this.#fact(row, stale))
+  }
+
   /** The state that one run left a dead letter in; null = the run has no entry about it. */
   stateInRun(run: string, source: SourceAddress): LedgerState | null {
     const row = this.#rowOf(run, source)

@@ -1,6 +1,6 @@
 import type {CelInput} from '@bufbuild/cel'
 import {recordBytes} from '../../dead-letter/dead-letter.ts'
-import type {DeadLetter} from '../../dead-letter/model.ts'
+import type {DeadLetter, Handled} from '../../dead-letter/model.ts'
 import type {Failure, FailureException, RecordCoordinates} from '../../dialects/model.ts'
 import type {KafkaRecord} from '../../kafka/record.ts'
 
@@ -112,7 +112,10 @@ const record = (read: (record: KafkaRecord) => CelInput): FieldNode => ({
   read: deadLetter => read(deadLetter.record),
 })
 
-const nothing: FieldNode = {kind: 'leaf', read: () => null}
+const handled = (read: (entry: Handled, timestamp: MakeTimestamp) => CelInput): FieldNode => ({
+  kind: 'leaf',
+  read: ({handled: entry}, timestamp) => (entry === undefined || entry === null ? null : read(entry, timestamp)),
+})
 
 /** Every field of a dead letter, as docs and JSON name them; `value` and `key` are decoded. */
 export const WHERE_FIELDS: FieldNode & {readonly kind: 'object'} = {
@@ -144,18 +147,27 @@ export const WHERE_FIELDS: FieldNode & {readonly kind: 'object'} = {
     },
     failure: {kind: 'object', exists: always, members: FAILURE},
     fingerprint: {kind: 'leaf', read: ({fingerprint}) => fingerprint},
-    // Filled in when a ledger is read; without one no record has an entry.
+    // Without a ledger that is read no record has an entry.
     handled: {
       kind: 'object',
-      exists: () => false,
+      exists: ({handled: entry}) => entry !== undefined && entry !== null,
       members: {
-        state: nothing,
-        run: nothing,
-        at: nothing,
-        by: nothing,
-        attempt: nothing,
-        target: nothing,
-        reason: nothing,
+        state: handled(({state}) => state),
+        run: handled(({run}) => run),
+        at: handled(({at}, make) => timestampOf(at, make)),
+        by: handled(({by}) => by),
+        attempt: handled(({attempt}) => BigInt(attempt)),
+        target: {
+          kind: 'object',
+          exists: ({handled: entry}) => (entry?.target ?? null) !== null,
+          members: {
+            topic: handled(({target}) => target?.topic ?? null),
+            partition: handled(({target}) => (target === null ? null : BigInt(target.partition))),
+            offset: handled(({target}) => bigIntOf(target?.offset ?? undefined)),
+          },
+        },
+        reason: handled(({reason}) => reason),
+        stale: handled(({stale}) => stale === true),
       },
     },
     bytes: {

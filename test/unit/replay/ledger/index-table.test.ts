@@ -48,6 +48,25 @@ describe('handled', () => {
     expect(index.handled(recordOf(7n), REF)).toMatchObject({run: RUN_A, stale: false})
   })
 
+  test('the history is one entry a run, as the ledger has them, stale ones told as such', () => {
+    const old = addressOf(7n, partitionOf('orders-dlq', 0, {...REF, topicId: 'BBBBBBBBBBBBBBBBBBBBBB'}))
+    const index = indexOf(
+      entryOf(7n, {run: RUN_B, state: 'failed', at: 9n}),
+      entryOf(7n, {source: old, at: 1n}),
+      entryOf(7n, {at: 5n}),
+      entryOf(8n),
+    )
+    const told = index.history(recordOf(7n), REF).map(({run, state, at, stale}) => [run, state, at, stale])
+    expect(told).toEqual([
+      [RUN_B, 'failed', '9', false],
+      [RUN_A, 'replayed', '1', true],
+      [RUN_A, 'replayed', '5', false],
+    ])
+    index.add(entryOf(7n, {run: RUN_B, at: 10n}))
+    expect(index.history(recordOf(7n), REF).at(-1)).toMatchObject({run: RUN_B, state: 'replayed'})
+    expect(index.history(recordOf(9n), REF)).toEqual([])
+  })
+
   test('the same topic of another cluster is another topic', () => {
     const source = {...addressOf(7n), clusterId: 'elsewhere'}
     expect(indexOf(entryOf(7n, {source})).handled(recordOf(7n), REF)).toBeNull()
