@@ -178,6 +178,21 @@ describe('an exactly-once replay', () => {
     const again = await kdlq(bootstrapServers, 0, ...args, '--json')
     expect(counts(again)).toMatchObject({selected: 1000, replayed: 0, skipped: 1000})
     await fill(there.origin, there.dlq, 1000, 1100)
+    const look = async (which: string) => {
+      const {stdout} = await kdlq(
+        bootstrapServers,
+        0,
+        'inspect',
+        there.dlq,
+        ...there.ledger,
+        '--handled',
+        which,
+        '--json',
+      )
+      return (JSON.parse(stdout) as {result: {records: {handled: {state: string} | null}[]}}).result.records
+    }
+    expect((await look('hide')).map(({handled}) => handled)).toEqual(Array.from({length: 100}, () => null))
+    expect(new Set((await look('only')).map(({handled}) => handled?.state))).toEqual(new Set(['replayed']))
     const more = await kdlq(bootstrapServers, 0, ...args, '--json')
     expect(counts(more)).toMatchObject({selected: 1100, replayed: 100, skipped: 1000})
     await expectEachOnce(there, 1100)
