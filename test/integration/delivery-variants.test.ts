@@ -118,7 +118,12 @@ describe('killed and resumed', () => {
     const kdlq = startKdlq(bootstrapServers, ['replay', dlq, '--yes', ...RATE, ...ledgerFlags])
     while ((await end()) === before) expect(kdlq.isRunning).toBe(true)
     kdlq.signal('SIGKILL')
-    const run = runIdIn((await kdlq.ended).stderr)
+    await kdlq.ended
+    // Killed before it could say its name: the ledger knows it.
+    const listed = await runKdlq(bootstrapServers, 0, ['runs', '--json', ...ledgerFlags])
+    const {runs} = (JSON.parse(listed.stdout) as {result: {runs: {run: string}[]}}).result
+    expect(runs).toHaveLength(1)
+    const run = runs[0]?.run ?? ''
     const last = await runKdlq(bootstrapServers, 0, ['resume', run, '--json', ...ledgerFlags])
     await expectDone(world, {run, kills: [], last, aborted: 0, waits: []})
   })
