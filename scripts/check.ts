@@ -1,4 +1,4 @@
-/** The inner loop: types, lint, format, boundaries, unused code, unit, property and golden tests. Under 30 seconds. */
+/** The inner loop: types, lint, format, boundaries, unused code, unit, property and golden tests. The goal is 30 seconds; the tests take longer. */
 import {runTool, type StepResult} from './lib.ts'
 
 const steps: readonly (readonly [name: string, command: string, args: readonly string[]])[] = [
