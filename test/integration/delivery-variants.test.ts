@@ -177,7 +177,8 @@ describe('killed and resumed', () => {
   test('with at-least-once and no provenance, what may be there twice is listed, and sent again only when told', async () => {
     const name = 'at-least-once without provenance'
     const world = await deliveryWorld(cluster, bootstrapServers, RECORDS)
-    const plans = planKills(3, RECORDS, testRandom(name)).map(plan => ({...plan, when: 'open'}) as const)
+    // What a kill leaves unknown is not sent again: the later moments have to be within reach without it.
+    const plans = planKills(3, RECORDS / 2, testRandom(name)).map(plan => ({...plan, when: 'open'}) as const)
     const killed = await killRepeatedly(world, {
       kills: plans,
       transactional: false,
