@@ -64,6 +64,9 @@ describe.each(CASES)('$name', ({name, protocol, options}) => {
         'transaction.abort.timed.out.transaction.cleanup.interval.ms': String(TIMEOUT_SCAN_MS),
         'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
         'super.users': 'User:ANONYMOUS',
+        // A broker that was killed is let in again once the session of its former life has run out.
+        'broker.session.timeout.ms': '3000',
+        'broker.heartbeat.interval.ms': '500',
       },
     })
     java = startJavaHelper(kafka.libs, kafka.bootstrapServers)
