@@ -53,6 +53,8 @@ export async function joinClusters(clusters: readonly Cluster[], options: CallOp
         clusters[0] === undefined ? [] : clusters[0].admin.committedOffsets(group, call),
       activeProducers: async () => [],
       transactionsOf: async () => [],
+      groups: async () => [],
+      groupConfigs: async () => [],
     },
     close,
     [Symbol.asyncDispose]: close,

@@ -76,6 +76,8 @@ export function archiveTarget(path: string, open: () => Promise<Cluster>): Clust
       committedOffsets: async (group, options) => (await archive()).admin.committedOffsets(group, options),
       activeProducers: async (topic, partition, options) =>
         (await archive()).admin.activeProducers(topic, partition, options),
+      groups: async options => (await archive()).admin.groups(options),
+      groupConfigs: async (groups, options) => (await archive()).admin.groupConfigs(groups, options),
       transactionsOf: async (producerId, options) => (await archive()).admin.transactionsOf(producerId, options),
     },
     close,

@@ -264,7 +264,28 @@ export interface TransactionDescription {
   readonly timeoutMs: number
 }
 
+/** One group as its coordinator lists it. */
+export interface GroupListing {
+  readonly group: string
+  /** Kafka's word in lower case: classic, consumer, share, streams; null from brokers older than 3.8. */
+  readonly type: string | null
+}
+
+/** Configuration of one group (KIP-848, KIP-932); broker defaults included. */
+export interface GroupConfigs {
+  readonly group: string
+  readonly configs: ReadonlyMap<string, ConfigEntry>
+  readonly error: KdlqError | null
+}
+
 export interface ClusterAdmin {
+  /**
+   * Groups over all brokers; only those that may be described.
+   * @throws KdlqError when a broker cannot be asked: what is missing would be silent
+   */
+  groups(options?: CallOptions): Promise<readonly GroupListing[]>
+  /** Same order and length; brokers without group configurations answer with an error for each. */
+  groupConfigs(groups: readonly string[], options?: CallOptions): Promise<readonly GroupConfigs[]>
   /** Producers of one partition, open transactions included (DescribeProducers). @throws KdlqError */
   activeProducers(topic: TopicName, partition: number, options?: CallOptions): Promise<readonly ActiveProducer[]>
   /** Transactional ids that hold this producer id, over all brokers (ListTransactions, DescribeTransactions). */

@@ -68,6 +68,8 @@ export class ScanCluster implements Pick<Cluster, 'description' | 'reader'> {
         committedOffsets: group => Promise.resolve(this.committed[group] ?? []),
         activeProducers: refuse,
         transactionsOf: refuse,
+        groups: refuse,
+        groupConfigs: refuse,
       },
       close: () => Promise.resolve(),
       [Symbol.asyncDispose]: () => Promise.resolve(),

@@ -151,6 +151,8 @@ export class FakeTarget implements Cluster {
       }),
     createTopic: async () => undefined,
     committedOffsets: async () => [],
+    groups: async () => [],
+    groupConfigs: async () => [],
     activeProducers: async () => [],
     transactionsOf: async () => [],
   }

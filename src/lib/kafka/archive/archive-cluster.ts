@@ -95,6 +95,8 @@ class ArchiveCluster implements Cluster {
       committedOffsets: groupId => noGroups(groupId),
       activeProducers: async () => [],
       transactionsOf: async () => [],
+      groups: async () => [],
+      groupConfigs: async () => [],
     }
   }
 

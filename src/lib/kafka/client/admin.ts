@@ -6,6 +6,9 @@ import type {
   CallOptions,
   ClusterAdmin,
   CommittedOffset,
+  ConfigEntry,
+  GroupConfigs,
+  GroupListing,
   NewTopic,
   TopicConfigs,
   TransactionDescription,
@@ -24,6 +27,7 @@ import {untilSettled} from './settle.ts'
 import {activeProducers, transactionsOf} from './transactions.ts'
 
 const TOPIC_RESOURCE = 2
+const GROUP_RESOURCE = 32
 /** Where a value comes from when nobody set it: Kafka's ConfigSource DEFAULT_CONFIG. */
 const DEFAULT_CONFIG = 5
 /** Many groups in one request, and all topics of a group. */
@@ -32,6 +36,12 @@ const OFFSET_FETCH_VERSION = 8
 interface AdminDeps {
   readonly transport: Transport
   readonly clock: Clock
+}
+
+interface ResourceConfigs {
+  readonly code: number
+  readonly message: string | null
+  readonly configs: ReadonlyMap<string, ConfigEntry>
 }
 
 /** Looks up and creates; every call is our own request, none goes through kafkajs' admin client. */
@@ -50,25 +60,67 @@ export class KafkaAdmin implements ClusterAdmin {
     return transactionsOf(this.#deps, producerId, options)
   }
 
+  async groups(options: CallOptions = {}): Promise<readonly GroupListing[]> {
+    const {transport, clock} = this.#deps
+    await transport.metadata([], options)
+    const lists = await Promise.all(
+      transport.nodes().map(async ({id}) => {
+        let listed: readonly GroupListing[] = []
+        await untilSettled(clock, options, async () => {
+          const {body} = await transport.send(id, listGroupsApi, {statesFilter: [], typesFilter: []}, options)
+          listed = body.groups.map(({groupId, groupType}) => ({
+            group: groupId,
+            type: groupType === '' ? null : groupType.toLowerCase(),
+          }))
+          return failed(body.errorCode, listGroupsApi.name, {broker: id})
+        })
+        return listed
+      }),
+    )
+    return lists.flat()
+  }
+
+  async groupConfigs(groups: readonly string[], options: CallOptions = {}): Promise<readonly GroupConfigs[]> {
+    const answers = await this.#configsOf(GROUP_RESOURCE, groups, options)
+    return groups.map((group, index) => {
+      const {code = CODE.GROUP_ID_NOT_FOUND, message = null, configs = new Map()} = answers[index] ?? {}
+      return {
+        group,
+        configs,
+        error: code === CODE.NONE ? null : protocolError(code, describeConfigsApi.name, {group, message}),
+      }
+    })
+  }
+
   async topicConfigs(topics: readonly string[], options: CallOptions = {}): Promise<readonly TopicConfigs[]> {
-    if (topics.length === 0) return []
-    const {transport} = this.#deps
-    const resources = topics.map(resourceName => ({
-      resourceType: TOPIC_RESOURCE,
-      resourceName,
-      configurationKeys: null,
-    }))
-    const {body} = await transport.send('any', describeConfigsApi, {resources}, options)
+    const answers = await this.#configsOf(TOPIC_RESOURCE, topics, options)
+    return topics.map((topic, index) => {
+      const {code = CODE.UNKNOWN_TOPIC_OR_PARTITION, message = null, configs = new Map()} = answers[index] ?? {}
+      return {
+        topic,
+        configs,
+        error: code === CODE.NONE ? null : protocolError(code, describeConfigsApi.name, {topic, message}),
+      }
+    })
+  }
+
+  async #configsOf(
+    resourceType: number,
+    names: readonly string[],
+    options: CallOptions,
+  ): Promise<readonly (ResourceConfigs | undefined)[]> {
+    if (names.length === 0) return []
+    const resources = names.map(resourceName => ({resourceType, resourceName, configurationKeys: null}))
+    const {body} = await this.#deps.transport.send('any', describeConfigsApi, {resources}, options)
     const told = new Map(body.results.map(result => [result.resourceName, result]))
-    return topics.map(topic => {
-      const result = told.get(topic)
-      const code = result?.errorCode ?? CODE.UNKNOWN_TOPIC_OR_PARTITION
-      const message = result?.errorMessage === '' ? null : result?.errorMessage
-      const error = code === CODE.NONE ? null : protocolError(code, describeConfigsApi.name, {topic, message})
-      const entries = (result?.configs ?? []).map(
-        ({name, value, configSource}) => [name, {value, isDefault: configSource === DEFAULT_CONFIG}] as const,
+    return names.map(name => {
+      const result = told.get(name)
+      if (result === undefined) return undefined
+      const entries = result.configs.map(
+        ({name: key, value, configSource}) => [key, {value, isDefault: configSource === DEFAULT_CONFIG}] as const,
       )
-      return {topic, configs: new Map(entries), error}
+      const message = result.errorMessage === '' ? null : result.errorMessage
+      return {code: result.errorCode, message, configs: new Map(entries)}
     })
   }
 

@@ -123,6 +123,8 @@ export class FakeBroker {
           this.addTopic(name, partitions, configs)
         },
         committedOffsets: async () => [],
+        groups: async () => [],
+        groupConfigs: async () => [],
         activeProducers: async (topic, partition) => {
           await this.#request('activeProducers')
           if (this.deniesAdmin) throw new AuthError('not allowed')
