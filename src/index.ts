@@ -9,19 +9,22 @@ export type {DeadLetter, PartitionScan} from './lib/dead-letter/model.ts'
 export {connectHeaders, CONNECT_STAGES} from './lib/dialects/connect.ts'
 export type {ConnectContext, ConnectStage} from './lib/dialects/connect.ts'
 export {decodeFailure} from './lib/dialects/decode.ts'
-export type {Dialect, DialectReading} from './lib/dialects/dialect.ts'
+export type {Dialect, DialectReading, HeaderTest} from './lib/dialects/dialect.ts'
 export {HeaderTable} from './lib/dialects/header-table.ts'
 export type {HeaderOccurrence} from './lib/dialects/header-table.ts'
 export type {DialectId, Failure, FailureException, RecordCoordinates, Warning} from './lib/dialects/model.ts'
 export {DIALECTS, knownStages} from './lib/dialects/registry.ts'
 export {
+  carriedHeaders,
+  defaultTimestampRule,
   hasConsistentOrigin,
   headerStripper,
+  isHarmfulHeader,
   originalPayload,
   originalTimestamp,
   replayBlocks,
 } from './lib/dialects/restore.ts'
-export type {ReplayBlock} from './lib/dialects/restore.ts'
+export type {ReplayBlock, StripOptions} from './lib/dialects/restore.ts'
 export {isDlqName} from './lib/dialects/topic-name.ts'
 export {formatAddress, isLegalTopicName} from './lib/kafka/record.ts'
 export type {KafkaRecord, Offset, RecordHeader, TimestampType, TopicName} from './lib/kafka/record.ts'

@@ -39,6 +39,7 @@ export function readHops(
   const headers = new HeaderTable(record.headers)
   const hops: Hop[] = []
   for (const dialect of dialects) {
+    if (dialect.lastResort === true && hops.length > 0) continue
     const reading = dialect.read(record, headers)
     if (reading !== null) hops.push({dialect, reading})
   }

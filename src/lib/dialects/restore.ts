@@ -1,6 +1,6 @@
 import {isLegalTopicName} from '../kafka/record.ts'
-import type {KafkaRecord} from '../kafka/record.ts'
-import type {Dialect} from './dialect.ts'
+import type {KafkaRecord, RecordHeader} from '../kafka/record.ts'
+import type {Dialect, HeaderTest} from './dialect.ts'
 import {HeaderTable} from './header-table.ts'
 import type {Failure} from './model.ts'
 import {headerName} from './primitives.ts'
@@ -12,17 +12,50 @@ const PROVENANCE_HEADER = headerName('kdlq.replay')
 /** Why the dead letter alone does not give the original record back. */
 export type ReplayBlock = 'no_topic' | 'illegal_topic' | 'payload_absent' | 'value_lost' | 'multi_record'
 
+/** What `headerStripper` may be told; nothing is needed. */
+export interface StripOptions {
+  /** Removed besides what the families strip. */
+  readonly extra?: HeaderTest
+  /** Keep what the serializers of the families' producers added (Spring's type headers behind its set). */
+  readonly keepSideHeaders?: boolean
+  readonly dialects?: readonly Dialect[]
+}
+
 /**
  * Which headers of a dead letter a replay removes: those of every family on it, our own provenance header, and what
  * `extra` names. All others stay, in order, with repeats and nulls.
  */
-export function headerStripper(
-  failure: Failure,
-  extra: (name: Buffer) => boolean = () => false,
-  dialects: readonly Dialect[] = DIALECTS,
-): (name: Buffer) => boolean {
-  const matched = dialectsOf(failure, dialects)
-  return name => name.equals(PROVENANCE_HEADER) || matched.some(dialect => dialect.strips(name)) || extra(name)
+export function headerStripper(record: KafkaRecord, failure: Failure, options: StripOptions = {}): HeaderTest {
+  const {extra, keepSideHeaders = false, dialects = DIALECTS} = options
+  const tests: HeaderTest[] = extra === undefined ? [] : [extra]
+  let headers: HeaderTable | undefined
+  for (const dialect of dialectsOf(failure, dialects)) {
+    if (dialect.stripsOf === undefined) tests.push(name => dialect.strips(name))
+    else tests.push(dialect.stripsOf(record, (headers ??= new HeaderTable(record.headers))))
+    if (dialect.sideHeaders !== undefined && !keepSideHeaders) {
+      tests.push(dialect.sideHeaders(record, (headers ??= new HeaderTable(record.headers))))
+    }
+  }
+  return (name, index) => name.equals(PROVENANCE_HEADER) || tests.some(strips => strips(name, index))
+}
+
+/** True for a header that breaks the second life of the record when a replay keeps it: keeping it needs a second yes. */
+export function isHarmfulHeader(name: Buffer, failure: Failure, dialects: readonly Dialect[] = DIALECTS): boolean {
+  return dialectsOf(failure, dialects).some(dialect => dialect.harmful?.(name) === true)
+}
+
+/** Timestamp that a replay sends when nothing else was asked for: `now` where an old time would end the second life. */
+export function defaultTimestampRule(failure: Failure, dialects: readonly Dialect[] = DIALECTS): 'original' | 'now' {
+  return dialectsOf(failure, dialects).some(dialect => dialect.replaysNow === true) ? 'now' : 'original'
+}
+
+/** Headers that a replay starts from: those inside the envelope where a family wrapped the record, else the record's. */
+export function carriedHeaders(record: KafkaRecord, failure: Failure): readonly RecordHeader[] {
+  if (failure.payload !== 'envelope') return record.headers
+  return (failure.rawHeaders ?? []).map(([name, value]) => ({
+    name: Buffer.from(name, 'utf8'),
+    value: value === null ? null : Buffer.from(value, 'hex'),
+  }))
 }
 
 /**

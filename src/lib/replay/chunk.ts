@@ -96,10 +96,12 @@ export class Chunk {
   }
 }
 
+/** For one `appendSpliced`: it asks about every header once, in order. */
 function spliceOf({drops, addHeaders}: Outgoing, timestamp: bigint): Splice {
+  let index = 0
   return {
     timestamp,
-    dropHeader: at => drops(at.bytes.subarray(at.headerNameStart, at.headerNameStart + at.headerNameLength)),
+    dropHeader: at => drops(at.bytes.subarray(at.headerNameStart, at.headerNameStart + at.headerNameLength), index++),
     addHeaders,
   }
 }

@@ -18,8 +18,8 @@ export interface HeaderPolicy {
 /** Does nothing but strip and mark: what a replay does when nothing else was asked for. */
 export const DEFAULT_HEADER_POLICY: HeaderPolicy = {strip: true, keep: [], drop: [], set: [], provenance: true}
 
-/** Decides by name whether a header is removed. */
-export type DropByName = (name: Buffer) => boolean
+/** Decides by name, and by position among the record's headers, whether a header is removed. */
+export type DropByName = (name: Buffer, index: number) => boolean
 
 /**
  * Compile a policy.
@@ -29,11 +29,11 @@ export function compileHeaderPolicy(policy: HeaderPolicy): (strips: DropByName) 
   const drop = policy.drop.map(namePattern)
   const keep = policy.keep.map(namePattern)
   const set = policy.set.map(({name}) => Buffer.from(name))
-  return strips => name =>
+  return strips => (name, index) =>
     isProvenanceName(name) ||
     set.some(own => own.equals(name)) ||
     drop.some(matches => matches(name)) ||
-    (policy.strip && strips(name) && !keep.some(matches => matches(name)))
+    (policy.strip && strips(name, index) && !keep.some(matches => matches(name)))
 }
 
 /** Headers that the policy itself appends (without provenance), in order. */
@@ -42,7 +42,7 @@ export function setHeaders(policy: HeaderPolicy): readonly RecordHeader[] {
 }
 
 /** A name, compared as bytes; `*` stands for any bytes, also none. */
-function namePattern(pattern: string): DropByName {
+function namePattern(pattern: string): (name: Buffer) => boolean {
   const parts = pattern.split('*').map(part => Buffer.from(part))
   const first = parts[0] ?? Buffer.alloc(0)
   const last = parts.at(-1) ?? first

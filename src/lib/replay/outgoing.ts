@@ -1,5 +1,5 @@
 import type {Failure} from '../dialects/model.ts'
-import {headerStripper, originalPayload, originalTimestamp} from '../dialects/restore.ts'
+import {carriedHeaders, headerStripper, originalPayload, originalTimestamp} from '../dialects/restore.ts'
 import {formatAddress} from '../kafka/record.ts'
 import type {KafkaRecord, RecordHeader} from '../kafka/record.ts'
 import {compileHeaderPolicy, setHeaders} from './header-policy.ts'
@@ -47,16 +47,20 @@ export class OutgoingFactory {
   /** @param attempts replays that the record has behind it, where more is known than its headers say */
   prepare(record: KafkaRecord, failure: Failure, attempts = 0): Outgoing {
     const {key, value} = originalPayload(record, failure)
-    const drops = this.#compiled(headerStripper(failure))
+    const drops = this.#compiled(headerStripper(record, failure))
     const attempt = Math.max(nextAttempt(record.headers), attempts + 1)
     const provenance = {run: this.#run, attempt, deadLetter: formatAddress(record)}
     const addHeaders = this.#policy.provenance ? [...this.#own, provenanceHeader(provenance)] : this.#own
     const original = this.#timestamp === 'original' ? originalTimestamp(record, failure) : null
-    const headers = (): readonly RecordHeader[] => [...record.headers.filter(({name}) => !drops(name)), ...addHeaders]
+    const carried = carriedHeaders(record, failure)
+    const headers = (): readonly RecordHeader[] => [
+      ...carried.filter(({name}, index) => !drops(name, index)),
+      ...addHeaders,
+    ]
     return {
       key,
       value,
-      spliceable: key === record.key && value === record.value,
+      spliceable: key === record.key && value === record.value && carried === record.headers,
       drops,
       addHeaders,
       timestamp: original,

@@ -54,7 +54,7 @@ export class PlanTotals {
       before,
       after,
       removed: letter.record.headers
-        .filter(({name}) => outgoing.drops(name) && !isProvenanceName(name))
+        .filter(({name}, index) => outgoing.drops(name, index) && !isProvenanceName(name))
         .map(({name}) => name.toString('utf8')),
       added: outgoing.addHeaders.map(({name}) => name.toString('utf8')),
       timestamp: outgoing.timestamp === null ? null : String(outgoing.timestamp),

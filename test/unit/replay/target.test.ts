@@ -66,7 +66,7 @@ describe('resolveDestination', () => {
 describe('header policy', () => {
   const drops = (policy: Partial<typeof DEFAULT_HEADER_POLICY>, strips: (name: Buffer) => boolean = () => false) => {
     const compiled = compileHeaderPolicy({...DEFAULT_HEADER_POLICY, ...policy})(strips)
-    return (name: string): boolean => compiled(Buffer.from(name))
+    return (name: string): boolean => compiled(Buffer.from(name), 0)
   }
 
   test.each([
