@@ -4,7 +4,7 @@ import {closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, rm
 import {readdir, readFile, rm} from 'node:fs/promises'
 import {join} from 'node:path'
 import {setTimeout as sleep} from 'node:timers/promises'
-import {lastLines} from './libs.ts'
+import {lastLines} from './jars.ts'
 import {cacheDir, SandboxError} from './paths.ts'
 import {isSameProcess, startStamp} from './process-identity.ts'
 

@@ -15,12 +15,12 @@ import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.header.internals.RecordHeader;
 
 /** One record as one line of JSON that loses nothing: order of headers, repeats, nulls, bytes that are no text. */
-final class ArchiveLine {
-  static final ObjectMapper JSON = new ObjectMapper();
+public final class ArchiveLine {
+  public static final ObjectMapper JSON = new ObjectMapper();
 
   private ArchiveLine() {}
 
-  static ObjectNode write(ConsumerRecord<byte[], byte[]> record) {
+  public static ObjectNode write(ConsumerRecord<byte[], byte[]> record) {
     ObjectNode line = JSON.createObjectNode();
     line.put("topic", record.topic());
     line.put("partition", record.partition());
@@ -34,7 +34,7 @@ final class ArchiveLine {
     return line;
   }
 
-  static String text(JsonNode node) {
+  public static String text(JsonNode node) {
     try {
       return JSON.writeValueAsString(node);
     } catch (JsonProcessingException e) {
