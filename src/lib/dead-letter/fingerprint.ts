@@ -1,12 +1,12 @@
 import {hash} from 'node:crypto'
-import type {Failure} from '../dialects/model.ts'
+import type {Failure, FailureException} from '../dialects/model.ts'
 import {parseThrowable} from '../dialects/root-cause.ts'
 import type {KafkaRecord} from '../kafka/record.ts'
-import {isFrameworkClass} from './frameworks.ts'
+import {WRAPPER_CLASSES} from './frameworks.ts'
 import {normaliseMessage} from './normalise-message.ts'
 import {payloadTexts} from './payload-texts.ts'
-import {parseFrame, parseStackTrace} from './stack-trace.ts'
-import type {TraceSection} from './stack-trace.ts'
+import {parseForComparison} from './stack-trace.ts'
+import type {TraceSection} from './trace.ts'
 
 /** What makes two failures the same kind; null where the headers do not say. */
 export interface FailureKind {
@@ -20,30 +20,39 @@ export interface FailureKind {
   readonly frame: string | null
 }
 
-/** Part of the hashed text; a change of the rules changes it, so that old and new fingerprints never mix unseen. */
-const RULES = 'kdlq-1'
+/** Version of the rules, part of every hashed text: old and new fingerprints never mix unseen. */
+export const FINGERPRINT_RULES = 'kdlq-2'
 
 const SHARED_STAGES: Readonly<Record<string, string>> = {
   KEY_CONVERTER: 'deserialize-key',
   VALUE_CONVERTER: 'deserialize-value',
 }
 
+type Payload = Pick<KafkaRecord, 'key' | 'value'>
+
 /**
- * Short stable id of a kind of failure: `f-` and 8 hex digits over stage, root cause class, normalised message and first
- * application frame. The same for all header families and all runs; null when nothing is known.
+ * Short stable id of a failure: `f-` and 8 hex digits over the kind of failure and the topic it belongs to (the origin, where
+ * a replay would send it). The same for all header families and all runs; null when nothing is known about the failure.
  */
-export function fingerprint(failure: Failure, record: Pick<KafkaRecord, 'key' | 'value'>): string | null {
-  const kind = failureKind(failure, record)
-  if (kind.stage === null && kind.class === null && kind.message === '') return null
-  const text = [RULES, kind.stage ?? '', kind.class ?? '', kind.message, kind.frame ?? ''].join('\u0000')
-  return `f-${hash('sha256', text, 'hex').slice(0, 8)}`
+export function fingerprint(failure: Failure, record: Payload): string | null {
+  return fingerprintOf(failureKind(failure, record), failure)
+}
+
+/** As `fingerprint`, of a kind that is known already. */
+export function fingerprintOf(kind: FailureKind, {origin}: Pick<Failure, 'origin'>): string | null {
+  return isEmpty(kind) ? null : `f-${digest([origin?.topic ?? '', ...parts(kind)])}`
+}
+
+/** Id of the kind alone: `k-` and 8 hex digits, the same wherever it happens; null when nothing is known. */
+export function kindId(kind: FailureKind): string | null {
+  return isEmpty(kind) ? null : `k-${digest(parts(kind))}`
 }
 
 /** The parts of a fingerprint, for showing why two failures are or are not of one kind. */
-export function failureKind(failure: Failure, record: Pick<KafkaRecord, 'key' | 'value'>): FailureKind {
+export function failureKind(failure: Failure, record: Payload): FailureKind {
   const {exception} = failure
-  const trace = exception?.stack === undefined ? [] : parseStackTrace(exception.stack)
-  const root = rootCause(failure, trace)
+  const trace = exception?.stack === undefined ? [] : parseForComparison(exception.stack)
+  const root = rootCause(exception, trace)
   return {
     stage: failure.stage === undefined ? null : (SHARED_STAGES[failure.stage] ?? failure.stage),
     class: root.class,
@@ -52,25 +61,61 @@ export function failureKind(failure: Failure, record: Pick<KafkaRecord, 'key' | 
   }
 }
 
-function rootCause({exception}: Failure, trace: readonly TraceSection[]): {class: string | null; message: string} {
-  const last = trace.findLast(({relation, class: name}) => relation === 'cause' && name !== null)
-  if (exception?.cause !== undefined) {
-    const message = exception.causeMessage ?? (last?.class === exception.cause ? last.message : undefined)
-    return unwrap(exception.cause, firstLine(message ?? exception.message ?? ''))
-  }
-  if (last !== undefined) return unwrap(last.class, firstLine(last.message ?? ''))
-  return unwrap(exception?.class ?? trace[0]?.class ?? null, exception?.message ?? '')
+function isEmpty(kind: FailureKind): boolean {
+  return kind.stage === null && kind.class === null && kind.message === ''
 }
 
-/** A wrapper made from its cause alone has the cause's text as its message: `CLASS: MESSAGE`. */
-function unwrap(className: string | null, message: string): {class: string | null; message: string} {
-  let current = {class: className, message}
+function parts(kind: FailureKind): readonly string[] {
+  return [kind.stage ?? '', kind.class ?? '', kind.message, kind.frame ?? '']
+}
+
+function digest(texts: readonly string[]): string {
+  return hash('sha256', [FINGERPRINT_RULES, ...texts].join('\u0000'), 'hex').slice(0, 8)
+}
+
+interface Root {
+  readonly class: string | null
+  readonly message: string
+}
+
+function rootCause(exception: FailureException | undefined, trace: readonly TraceSection[]): Root {
+  const last = trace.findLast(({relation, class: name}) => relation === 'cause' && name !== null)
+  const named = exception?.cause
+  if (named !== undefined && !(last !== undefined && WRAPPER_CLASSES.has(named))) {
+    const own = exception?.causeMessage ?? (last?.class === named ? last.message : undefined)
+    return unwrap(named, firstLine(own ?? behindWrapper(exception)))
+  }
+  if (last !== undefined) return unwrap(last.class, firstLine(last.message ?? ''))
+  const [outermost] = trace
+  return unwrap(exception?.class ?? outermost?.class ?? null, exception?.message ?? outermost?.message ?? '')
+}
+
+/** Spring's recoverers write `TEXT OF THE WRAPPER; TEXT OF THE CAUSE`. */
+function behindWrapper(exception: FailureException | undefined): string {
+  const message = exception?.message ?? ''
+  if (exception?.class === undefined || !WRAPPER_CLASSES.has(exception.class)) return message
+  const end = message.indexOf('; ')
+  return end === -1 ? message : message.slice(end + 2)
+}
+
+const NESTED = 'nested exception is '
+
+/** A wrapper made from its cause alone says `CLASS: MESSAGE`, one of older Spring `...; nested exception is CLASS: MESSAGE`. */
+function unwrap(className: string | null, message: string): Root {
+  let current: Root = {class: withoutAssembly(className), message}
   for (let depth = 0; depth < 10; depth++) {
-    const inner = parseThrowable(current.message)
+    const nested = current.message.lastIndexOf(NESTED)
+    const inner = parseThrowable(nested === -1 ? current.message : current.message.slice(nested + NESTED.length))
     if (inner === undefined || !/^[\w$]+(?:\.[\w$]+)+(?:Exception|Error|Throwable)$/.test(inner.class)) break
     current = {class: inner.class, message: inner.message ?? ''}
   }
   return current
+}
+
+/** .NET may name the assembly behind a class, with its version. */
+function withoutAssembly(className: string | null): string | null {
+  const comma = className?.indexOf(', ') ?? -1
+  return className === null || comma < 1 ? className : className.slice(0, comma)
 }
 
 function firstLine(message: string): string {
@@ -83,8 +128,7 @@ function applicationFrame(trace: readonly TraceSection[]): string | null {
   for (const {relation, lines} of trace.toReversed()) {
     if (relation === 'suppressed') continue
     for (const line of lines) {
-      const frame = parseFrame(line)
-      if (frame !== null && !isFrameworkClass(frame.class)) return frame.method
+      if (line.kind === 'frame' && !line.frame.isFramework) return line.frame.method
     }
   }
   return null

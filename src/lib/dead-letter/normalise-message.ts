@@ -5,38 +5,107 @@ const MAX_CHARS = 2048
 const PAIRS: Readonly<Record<string, string>> = {'„': '“', '“': '”', '‘': '’', '‚': '‘', '«': '»', '「': '」', '‹': '›'}
 const SYMMETRIC = new Set(['"', "'", '`'])
 
+/** In this order: a text that several of them fit is masked by the first. All of them are linear on any text. */
 const MASKS: readonly (readonly [RegExp, string])[] = [
   [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, '<id>'],
   [/\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?/g, '<time>'],
   [/\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} \d\d \d\d:\d\d:\d\d [A-Z]{2,5} \d{4}\b/g, '<time>'],
   [/\b\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?\b/g, '<time>'],
-  [/\/?\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b/g, '<address>'],
+  [/\bhttps?:\/\/[^\s,;<>()[\]{}]+/gi, '<url>'],
+  [/\b[\w.%+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}\b/g, '<email>'],
+  [/(?<![\w.-])(?:[\w.-]{1,253}\/)?\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b/g, '<address>'],
   [/\[[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,8}\](?::\d{1,5})?/gi, '<address>'],
+  [/(?<![\w.-])(?:localhost|[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}):\d{2,5}\b(?!:)/g, '<address>'],
+  [
+    /(?<![\w.#/])\/(?:app|data|dev|etc|home|mnt|opt|private|proc|root|run|srv|tmp|usr|Users|var)(?:\/[\w.@%+~-]+)+/g,
+    '<path>',
+  ],
+  [/(?<![\w.#/])\/[\w.@%+~-]+(?:\/[\w.@%+~-]+)*\.[A-Za-z]\w{0,7}\b/g, '<path>'],
+  [/(?<![\w])[A-Za-z]:\\[\w.@%+~\\-]+/g, '<path>'],
   [/\$\$Lambda[$/][^\s,;:)\]]*/g, '$$$$Lambda'],
   [/@[0-9a-f]{5,8}\b/g, '@<hash>'],
   [/\b0x[0-9a-f]+\b/gi, '<n>'],
   [/\b(?=[0-9a-f]{0,31}[0-9])[0-9a-f]{8,64}\b/gi, '<n>'],
-  [/[-+]?\d+(?:[.,]\d+)*(?:e[-+]?\d+)?/gi, '<n>'],
+  [/\bP(?:\d+D)?T(?=\d)(?:\d+H)?(?:\d+M)?(?:\d+(?:\.\d+)?S)?\b/g, '<duration>'],
+  [/\b(?:\d{1,9}(?:ms|h|m|s)){2,5}\b/g, '<duration>'],
+  [
+    /(?<![\w.])[-+]?\d+(?:[.,]\d+)*(?:e[-+]?\d+)? ?(?:ns|us|µs|ms|s|m|h|secs?|seconds?|mins?|minutes?|hours?|days?|milliseconds?|nanoseconds?)(?![\w-])/g,
+    '<duration>',
+  ],
 ]
 
+/** Behind all others. */
+const NUMBERS: readonly (readonly [RegExp, string])[] = [
+  [/[-+]?\d+(?:[.,]\d+)*(?:e[-+]?\d+)?/gi, '<n>'],
+  [/<n>(?:(?:, ?| )<n>)+/g, '<n>'],
+]
+
+/** A word in which letters and digits alternate (`x2v9k`, a ULID): nobody chose it. */
+function isGenerated(word: string): boolean {
+  let changes = 0
+  let wasDigit = isDigit(word.charCodeAt(0))
+  for (let index = 1; index < word.length; index++) {
+    const digit = isDigit(word.charCodeAt(index))
+    if (digit !== wasDigit) changes++
+    wasDigit = digit
+  }
+  return changes >= 3
+}
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39
+}
+
 /**
- * An exception message without what differs from record to record: quoted values, numbers, hexadecimal, UUIDs, times,
- * network addresses, object hashes, JSON positions, and texts of the record's own payload that stand in brackets or at
- * the end. Only the first 2048 characters count.
+ * An exception message without what differs from record to record: quoted values, numbers, hexadecimal, generated ids, UUIDs,
+ * times, durations, network addresses, URLs, file paths, object hashes, JSON positions and documents, and texts of the
+ * record's own payload that stand in brackets or at the end. Only the first 2048 characters count.
  * @param payloadTexts strings and numbers of the record's value and key
  */
 export function normaliseMessage(message: string, payloadTexts: ReadonlySet<string> = new Set()): string {
   let text = message.length > MAX_CHARS ? message.slice(0, MAX_CHARS) : message
   text = maskJsonPositions(text)
   text = maskPayloadTexts(text, payloadTexts)
+  // Older V8 names the character without quotation marks.
+  text = text.replace(/\bUnexpected token \S{1,2} in JSON/, 'Unexpected token <q> in JSON')
   text = maskQuoted(text)
+  text = maskDocuments(text)
   for (const [pattern, mask] of MASKS) text = text.replace(pattern, mask)
+  text = text.replace(/[A-Za-z0-9]{5,64}/g, word => (isGenerated(word) ? '<id>' : word))
+  for (const [pattern, mask] of NUMBERS) text = text.replace(pattern, mask)
   // A value at the end is cut off with its separator, so that it does not matter how it was recognised.
   return text
     .replace(/\s+/g, ' ')
     .replace(/[:=] ?<[a-z]+>$/, '')
     .replace(/[\s:=]{1,8}$/, '')
     .trim()
+}
+
+/** `{...}` that holds members, as documents and value objects are printed; one that is cut off takes the rest with it. */
+function maskDocuments(text: string): string {
+  let result = ''
+  let depth = 0
+  let start = 0
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at]
+    if (char === '{') {
+      if (depth === 0) {
+        result += text.slice(start, at)
+        start = at
+      }
+      depth++
+    } else if (char === '}' && depth > 0) {
+      depth--
+      if (depth > 0) continue
+      result += documentMask(text.slice(start, at + 1))
+      start = at + 1
+    }
+  }
+  return result + (depth > 0 ? documentMask(text.slice(start)) : text.slice(start))
+}
+
+function documentMask(text: string): string {
+  return /[:=]/.test(text) ? '{<value>}' : text
 }
 
 /** `[Source: ...; line: 1, column: 5]` as Jackson prints it, with or without the document itself. */

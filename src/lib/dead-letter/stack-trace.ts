@@ -1,5 +1,11 @@
-import {parseThrowable} from '../dialects/root-cause.ts'
-import {isFrameworkClass} from './frameworks.ts'
+import {readDotnetTrace} from './trace-dotnet.ts'
+import {readGoTrace} from './trace-go.ts'
+import {readJavaTrace} from './trace-java.ts'
+import {readNodeTrace} from './trace-node.ts'
+import {readPhpTrace} from './trace-php.ts'
+import {readPythonTrace} from './trace-python.ts'
+import {readRubyTrace} from './trace-ruby.ts'
+import {splitLines, type TraceSection} from './trace.ts'
 
 /** One line of a folded section. */
 export type FoldedLine =
@@ -13,7 +19,7 @@ export type FoldedLine =
 
 /** One exception of a trace. */
 export interface FoldedSection {
-  readonly relation: 'thrown' | 'cause' | 'suppressed'
+  readonly relation: TraceSection['relation']
   /** Null when the heading is not of the form `CLASS[: MESSAGE]`. */
   readonly class: string | null
   /** May have several lines; null when the exception has no message. Hostile text. */
@@ -21,66 +27,51 @@ export interface FoldedSection {
   readonly lines: readonly FoldedLine[]
 }
 
-/** A Java stack trace, ready for reading: the root cause first, then outwards; suppressed exceptions last. */
+/** A stack trace, ready for reading: the root cause first, then outwards; suppressed exceptions last. */
 export interface FoldedStackTrace {
   readonly sections: readonly FoldedSection[]
   readonly frames: number
   readonly hiddenFrames: number
 }
 
-/** One frame; `method` is `CLASS.METHOD` without loader, module and line, and without numbers that compilers give. */
-export interface StackFrame {
-  readonly class: string
-  readonly method: string
-}
+/** A line that only one language writes; tried in this order. Anchored and short: linear on any text. */
+const LANGUAGES: readonly (readonly [RegExp, (lines: readonly string[]) => TraceSection[]])[] = [
+  [/^Traceback \(most recent call last\):$|^ {2}File "[^"]{1,1000}", line \d/, readPythonTrace],
+  [/^goroutine \d{1,19} \[|^\t\S{1,1000}\.go:\d/, readGoTrace],
+  [/^#\d{1,5} (?:\/|[A-Za-z]:\\|\[internal|\{main)/, readPhpTrace],
+  [/^(?:\s*from )?\s*[^\s:][^:]{0,1000}:\d{1,9}:in ['`]/, readRubyTrace],
+  [/^ +at (?:.{1,1500}:\d{1,9}:\d{1,9}\)?|.{1,1500}\(<anonymous>\))$/, readNodeTrace],
+  [/^ {3}at \S|^ ---> \S|^ +--- End of /, readDotnetTrace],
+]
 
-/** One exception of a trace as it stands there, in the order of the trace. */
-export interface TraceSection {
-  readonly relation: FoldedSection['relation']
-  readonly class: string | null
-  readonly message: string | null
-  /** As they stand there, indentation included. */
-  readonly lines: readonly string[]
-}
-
-interface OpenSection {
-  readonly relation: FoldedSection['relation']
-  readonly heading: string[]
-  readonly lines: string[]
-}
+/** A longer trace is looked at from both ends when it is only compared: the cause stands last, or first. */
+const MAX_COMPARED_CHARS = 256 * 1024
+/** Lines at the beginning that tell the language. */
+const MAX_TELLING_LINES = 500
 
 /**
- * Takes a Java stack trace apart; linear in its length, never throws. Only `Caused by:` at column 0 begins a cause:
- * whatever is indented below a suppressed exception belongs to that one.
+ * Takes a stack trace of Java, .NET, Python, Go, Node, Ruby or PHP apart: the outermost exception first, each with its
+ * innermost frame first, whatever the order of the language. Linear in its length, never throws; anything else is read as
+ * Java.
  */
 export function parseStackTrace(stack: string): TraceSection[] {
-  const lines = stack.replaceAll('\r\n', '\n').split('\n')
-  if (lines.at(-1) === '') lines.pop()
-  const sections: OpenSection[] = []
-  let current: OpenSection | undefined
-  for (const line of lines) {
-    const heading = headingOf(line, current === undefined)
-    if (heading !== null) {
-      current = {relation: heading.relation, heading: [heading.text], lines: []}
-      sections.push(current)
-      continue
-    }
-    if (current === undefined) continue
-    // Until the first frame, lines belong to the message.
-    if (current.lines.length === 0 && framePath(line) === null && parseCommon(line) === null) current.heading.push(line)
-    else current.lines.push(line)
+  const lines = splitLines(stack)
+  const telling = lines.slice(0, MAX_TELLING_LINES)
+  // A Java exception may quote another language's trace in its message, never the other way round.
+  if (telling.some(line => line.startsWith('\tat '))) return readJavaTrace(lines)
+  for (const line of telling) {
+    if (line.length > 2000) continue
+    const language = LANGUAGES.find(([sign]) => sign.test(line))
+    if (language !== undefined) return language[1](lines)
   }
-  return sections.map(({relation, heading, lines}) => {
-    const thrown = parseThrowable(heading[0] ?? '')
-    const rest = heading.slice(1)
-    const message = thrown === undefined ? (heading[0] ?? '') : thrown.message
-    return {
-      relation,
-      class: thrown?.class ?? null,
-      message: rest.length === 0 ? message : [message ?? '', ...rest].join('\n'),
-      lines,
-    }
-  })
+  return readJavaTrace(lines)
+}
+
+/** As `parseStackTrace`, leaving out the middle of a trace of more than 256 Ki characters. */
+export function parseForComparison(stack: string): TraceSection[] {
+  if (stack.length <= MAX_COMPARED_CHARS) return parseStackTrace(stack)
+  const half = MAX_COMPARED_CHARS / 2
+  return parseStackTrace(`${stack.slice(0, half)}\n${stack.slice(-half)}`)
 }
 
 /**
@@ -101,68 +92,18 @@ export function foldStackTrace(stack: string): FoldedStackTrace {
       hidden = 0
     }
     for (const line of section.lines) {
-      const text = line.trim()
-      const frame = parseFrame(line)
-      const common = frame === null ? parseCommon(line) : null
-      if (frame !== null) frames++
-      if (frame !== null && isFrameworkClass(frame.class)) {
+      if (line.kind === 'frame') frames++
+      if (line.kind === 'frame' && line.frame.isFramework) {
         hidden++
         hiddenFrames++
         continue
       }
       flush()
-      if (frame !== null) lines.push({kind: 'frame', text, method: frame.method})
-      else if (common !== null) lines.push({kind: 'common', count: common})
-      else lines.push({kind: 'text', text})
+      if (line.kind === 'frame') lines.push({kind: 'frame', text: line.text, method: line.frame.method})
+      else lines.push(line)
     }
     flush()
     return {relation: section.relation, class: section.class, message: section.message, lines}
   })
   return {sections: folded, frames, hiddenFrames}
-}
-
-function headingOf(line: string, isFirst: boolean): {relation: FoldedSection['relation']; text: string} | null {
-  if (line.startsWith('Caused by: ')) return {relation: 'cause', text: line.slice('Caused by: '.length)}
-  if (line.startsWith('\t')) {
-    const text = line.trimStart()
-    if (text.startsWith('Suppressed: ')) return {relation: 'suppressed', text: text.slice('Suppressed: '.length)}
-    if (text.startsWith('Caused by: ')) return {relation: 'suppressed', text: text.slice('Caused by: '.length)}
-  }
-  return isFirst ? {relation: 'thrown', text: line} : null
-}
-
-const FRAME = /^\s+at ([^\s()]+)\(/
-
-/** One line as a frame; null when it is none. */
-export function parseFrame(line: string): StackFrame | null {
-  const path = framePath(line)
-  if (path === null) return null
-  const dot = path.lastIndexOf('.')
-  const className = stableName(path.slice(0, dot))
-  return {class: className, method: `${className}.${stableName(path.slice(dot + 1))}`}
-}
-
-/** `CLASS.METHOD` of a frame line, as it stands there. */
-function framePath(line: string): string | null {
-  // A frame is short; a longer line is somebody's message.
-  const path = line.length > 2000 ? undefined : FRAME.exec(line)?.[1]
-  if (path === undefined) return null
-  // A slash ends loader and module, except in front of the address of a hidden class.
-  const plain = path.includes('/') ? path.replace(/\/0x[0-9a-f]+/, '').replace(/^.*\//, '') : path
-  return plain.lastIndexOf('.') > 0 ? plain : null
-}
-
-/** Numbers that the compiler or the virtual machine gives differ from build to build: lambdas, proxies, accessors. */
-function stableName(name: string): string {
-  if (!name.includes('$') && !name.includes('Generated')) return name
-  return name
-    .replace(/\$\$Lambda.*$/, '$$$$Lambda')
-    .replace(/^(lambda\$.*)\$\d+$/, '$1')
-    .replace(/(GeneratedMethodAccessor|GeneratedConstructorAccessor|\$Proxy)\d+/, '$1')
-    .replace(/(\$\$(?:EnhancerBySpringCGLIB|SpringCGLIB|FastClassBySpringCGLIB)\$\$).*$/, '$1')
-}
-
-function parseCommon(line: string): number | null {
-  const found = line.length > 100 ? null : /^\s+\.\.\. (\d{1,9}) (?:more|common frames omitted)$/.exec(line)
-  return found?.[1] === undefined ? null : Number(found[1])
 }

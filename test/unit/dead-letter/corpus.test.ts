@@ -144,9 +144,9 @@ describe('fingerprints', () => {
   })
 
   test('stay the same from release to release', () => {
-    // sha256 of kdlq-1, TRANSFORMATION, java.lang.NumberFormatException, For input string, and no frame, with NUL between.
+    // sha256 of kdlq-2, invoices, TRANSFORMATION, java.lang.NumberFormatException, For input string, and no frame, with NUL between.
     const ids = new Set(deadLetters('invoices-dlq').map(({fingerprint}) => fingerprint))
-    expect([...ids]).toEqual(['f-8fc4c51b'])
+    expect([...ids]).toEqual(['f-f5e9b5a7'])
   })
 })
 

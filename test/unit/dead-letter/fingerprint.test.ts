@@ -1,5 +1,5 @@
-import {expect, test} from 'vitest'
-import {failureKind, fingerprint} from '../../../src/lib/dead-letter/fingerprint.ts'
+import {describe, expect, test} from 'vitest'
+import {type FailureKind, failureKind, fingerprint, kindId} from '../../../src/lib/dead-letter/fingerprint.ts'
 import type {Failure} from '../../../src/lib/dialects/model.ts'
 
 const record = {key: null, value: Buffer.from('{"note":"hello"}')}
@@ -16,14 +16,27 @@ test('is null when nothing is known, and not null for a stage alone', () => {
   expect(fingerprint(failed(undefined), record)).toMatch(/^f-[0-9a-f]{8}$/)
 })
 
-test('does not depend on family, coordinates, connector, values and line numbers', () => {
+test('does not depend on family, partition, offset, connector, values and line numbers', () => {
   const stack = (line: number): string => `a.B: 7\n\tat com.acme.C.d(C.java:${line})`
-  const one = failed({class: 'a.B', message: 'order 7 is bad', stack: stack(1)}, {connector: 'a', origin: {topic: 'x'}})
-  const other = failed({class: 'a.B', message: 'order 8 is bad', stack: stack(2)}, {dialect: 'x', connector: 'b'})
+  const one = failed(
+    {class: 'a.B', message: 'order 7 is bad', stack: stack(1)},
+    {
+      connector: 'a',
+      origin: {topic: 'x', partition: 0, offset: '7'},
+    },
+  )
+  const other = failed(
+    {class: 'a.B', message: 'order 8 is bad', stack: stack(2)},
+    {
+      dialect: 'x',
+      connector: 'b',
+      origin: {topic: 'x', partition: 5},
+    },
+  )
   expect(fingerprint(one, record)).toBe(fingerprint(other, {key: null, value: null}))
 })
 
-test('depends on stage, class, message and the place in the application', () => {
+test('depends on topic, stage, class, message and the place in the application', () => {
   const base = {class: 'a.B', message: 'bad', stack: 'a.B: bad\n\tat com.acme.C.d(C.java:1)'}
   const ids = [
     failed(base),
@@ -31,7 +44,8 @@ test('depends on stage, class, message and the place in the application', () => 
     failed({...base, class: 'a.C'}),
     failed({...base, message: 'good'}),
     failed({...base, stack: 'a.B: bad\n\tat com.acme.C.e(C.java:1)'}),
-    failed({class: 'a.B', stack: base.stack}),
+    failed({class: 'a.B', stack: 'a.B\n\tat com.acme.C.d(C.java:1)'}),
+    failed(base, {origin: {topic: 'orders'}}),
   ].map(failure => fingerprint(failure, record))
   expect(new Set(ids).size).toBe(ids.length)
 })
@@ -85,4 +99,58 @@ test('counts a converter of Connect as the deserialisation that other families n
 test('masks text that comes from the record', () => {
   const kind = failureKind(failed({class: 'a.B', message: 'cannot store: hello'}), record)
   expect(kind.message).toBe('cannot store')
+})
+
+test('[CR-13] differs for two destinations, is the same in every run, and the kind is the same for both', () => {
+  const exception = {class: 'java.net.ConnectException', message: 'Connection refused'}
+  const orders = failed(exception, {origin: {topic: 'orders', partition: 1, offset: '5'}})
+  const payments = failed(exception, {origin: {topic: 'payments', partition: 1, offset: '5'}})
+  const again = failed({...exception}, {origin: {topic: 'orders', partition: 2, offset: '99'}})
+  expect(fingerprint(orders, record)).not.toBe(fingerprint(payments, record))
+  expect(fingerprint(again, record)).toBe(fingerprint(orders, record))
+  expect(kindId(failureKind(orders, record))).toBe(kindId(failureKind(payments, record)))
+  // sha256 of kdlq-2, orders, TASK_PUT, java.net.ConnectException, Connection refused and no frame, joined by NUL
+  expect(fingerprint(orders, record)).toBe('f-628ced4b')
+})
+
+test('a record that was parked again keeps the topic of its first failure, and so its fingerprint', () => {
+  const first = failed({class: 'a.B', message: 'x'}, {origin: {topic: 'orders'}})
+  const later = failed(
+    {class: 'a.B', message: 'x'},
+    {origin: {topic: 'orders'}, last: {topic: 'orders-retry-1'}, hops: 2},
+  )
+  expect(fingerprint(later, record)).toBe(fingerprint(first, record))
+})
+
+describe('wrappers', () => {
+  const kind = (exception: Failure['exception']): Partial<FailureKind> => failureKind(failed(exception), record)
+
+  test('a cause header that names a known wrapper gives way to the last cause of the trace', () => {
+    const stack = 'w.W: w\nCaused by: java.util.concurrent.ExecutionException: e\nCaused by: a.RootException: boom'
+    expect(kind({class: 'w.W', cause: 'java.util.concurrent.ExecutionException', stack})).toMatchObject({
+      class: 'a.RootException',
+      message: 'boom',
+    })
+    expect(kind({class: 'w.W', cause: 'a.KnownException', stack})).toMatchObject({class: 'a.KnownException'})
+  })
+
+  test("what a recoverer puts in front of the cause's message is left out", () => {
+    const wrapper = 'org.springframework.kafka.listener.ListenerExecutionFailedException'
+    expect(kind({class: wrapper, cause: 'a.B', message: 'Listener failed; boom'})).toMatchObject({message: 'boom'})
+    expect(kind({class: 'own.Error', cause: 'a.B', message: 'left; right'})).toMatchObject({message: 'left; right'})
+  })
+
+  test('older Spring names the nested exception in the text', () => {
+    const message = 'Listener failed; nested exception is java.lang.IllegalStateException: order 7'
+    expect(kind({class: 'w.W', message})).toMatchObject({
+      class: 'java.lang.IllegalStateException',
+      message: 'order <n>',
+    })
+  })
+
+  test('the assembly behind a class of .NET does not count', () => {
+    expect(kind({class: 'System.FormatException, System.Private.CoreLib', message: 'm'})).toMatchObject({
+      class: 'System.FormatException',
+    })
+  })
 })

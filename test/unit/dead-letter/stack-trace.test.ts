@@ -1,6 +1,7 @@
 import {describe, expect, test} from 'vitest'
 import {isFrameworkClass} from '../../../src/lib/dead-letter/frameworks.ts'
-import {foldStackTrace, parseFrame} from '../../../src/lib/dead-letter/stack-trace.ts'
+import {foldStackTrace} from '../../../src/lib/dead-letter/stack-trace.ts'
+import {parseFrame} from '../../../src/lib/dead-letter/trace-java.ts'
 
 const STACK = `org.apache.kafka.connect.errors.ConnectException: Write to table orders failed
 \tat com.acme.orders.OrdersSinkTask.store(OrdersSinkTask.java:64)
@@ -102,7 +103,14 @@ test.each([
   ['com.acme.A.lambda$store$0(A.java:1)', 'com.acme.A.lambda$store'],
   ['com.acme.A$$Lambda/0x0000000800c3a000.apply(Unknown Source)', 'com.acme.A$$Lambda.apply'],
   ['com.acme.A$$Lambda$12/0x0000000800c3a000.apply(Unknown Source)', 'com.acme.A$$Lambda.apply'],
-  ['com.acme.A$$SpringCGLIB$$0.run(<generated>)', 'com.acme.A$$SpringCGLIB$$.run'],
+  ['com.acme.A$$SpringCGLIB$$0.run(<generated>)', 'com.acme.A.run'],
+  ['com.acme.A$$EnhancerBySpringCGLIB$$1a2b3c.run(<generated>)', 'com.acme.A.run'],
+  ['com.acme.A_Subclass.run(Unknown Source)', 'com.acme.A.run'],
+  ['com.acme.A_ClientProxy.run(Unknown Source)', 'com.acme.A.run'],
+  ['com.acme.A$HibernateProxy$x1Y2z3.run(Unknown Source)', 'com.acme.A.run'],
+  ['com.acme.A$$anonfun$store$1.apply(A.scala:3)', 'com.acme.A$$anonfun$store$.apply'],
+  ['com.acme.A$1.run(A.java:1)', 'com.acme.A$.run'],
+  ['com.acme.A$2$Inner.run(A.java:1)', 'com.acme.A$$Inner.run'],
   ['com.sun.proxy.$Proxy17.run(Unknown Source)', 'com.sun.proxy.$Proxy.run'],
   ['app//com.acme.A$Inner.<init>(A.java:1)', 'com.acme.A$Inner.<init>'],
   ['loader/module@1.2/com.acme.A.<clinit>(A.java)', 'com.acme.A.<clinit>'],
