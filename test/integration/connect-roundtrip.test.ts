@@ -274,6 +274,32 @@ test('[BR-17] dead letters without error headers are listed, and go back only to
   const flow = await bench.createFlow('headless', 1, [source])
   await flow.configure({'errors.deadletterqueue.context.headers.enable': 'false'})
   await flow.waitForDeadLetters(1)
+  // Only Connect knows whose they are, and it knows why they say nothing.
+  const found = await kdlq(
+    bootstrapServers,
+    0,
+    'topics',
+    '--json',
+    '--connect-url',
+    bench.connectUrl,
+    '--pattern',
+    flow.dlq,
+  )
+  expect(JSON.parse(found.stdout)).toMatchObject({
+    result: {
+      topics: [
+        {
+          topic: flow.dlq,
+          kind: 'dead-letter',
+          sources: ['connect', 'name'],
+          owners: [`connector ${flow.connector}`],
+          origins: [flow.topic],
+          depth: 1,
+          warnings: ['no-context-headers', 'no-error-headers'],
+        },
+      ],
+    },
+  })
   const [letter] = await inspect(flow.dlq)
   expect(letter?.failure).toMatchObject({dialect: 'none'})
 

@@ -35,6 +35,8 @@ export interface SinkFlow {
 export interface ConnectBench extends AsyncDisposable {
   readonly libs: KafkaLibs
   readonly helper: JavaHelper
+  /** Of the worker's REST interface. */
+  readonly connectUrl: string
   /** Create a topic and its one-partition queue and write the records. */
   createFlow(name: string, partitions: number, records: readonly SourceRecord[]): Promise<SinkFlow>
 }
@@ -54,6 +56,7 @@ export async function startConnectBench(bootstrapServers: string, kafkaDir: stri
   return {
     libs,
     helper,
+    connectUrl: worker.url,
     async createFlow(name, partitions, records) {
       const topic = unique(name)
       const [dlq, connector] = [`${topic}-dlq`, `${topic}-sink`]

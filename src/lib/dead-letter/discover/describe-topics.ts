@@ -37,7 +37,7 @@ export async function describeTopics(
     const times = looked.flatMap(({record}) => record.timestamp ?? [])
     const oldest = times.length === 0 ? null : times.reduce((a, b) => (a < b ? a : b))
     const newest = times.length === 0 ? null : times.reduce((a, b) => (a > b ? a : b))
-    const config = configs.get(own.topic) ?? null
+    const config = own.description === null ? null : (configs.get(own.topic) ?? null)
     const expiry = config === null ? null : expiryOf(config, oldest, nowMs, originExpiries.get(own.topic) ?? [])
     return {
       topic: own.topic,
