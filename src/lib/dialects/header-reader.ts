@@ -8,7 +8,7 @@ export type Occurrence = 'first' | 'last'
 
 /** Names of the coordinate headers of a family; those it does not write are absent. */
 export interface CoordinateNames {
-  readonly topic: string
+  readonly topic?: string
   readonly partition?: string
   readonly offset?: string
   readonly timestamp?: string
@@ -43,6 +43,24 @@ export class HeaderReader {
     return readNullableText(this.#find(name, pick)?.value ?? null, this.warn)
   }
 
+  /**
+   * Text of a header that a set may lack, out of the newest set of a family that appends: undefined when the last
+   * occurrence belongs to an older one, as counts and positions of the set's first header tell.
+   */
+  newestOf(name: string, firstOfSet: string): string | undefined {
+    const found = this.headers.last(name)
+    if (found === undefined) return undefined
+    const start = this.headers.last(firstOfSet)
+    const fewer = this.headers.count(name) < this.headers.count(firstOfSet)
+    const stale = fewer && start !== undefined && found.index < start.index
+    return stale ? undefined : readText(found.value, this.warn)
+  }
+
+  /** True when the last occurrence has exactly this text. */
+  isLast(name: string, text: string): boolean {
+    return this.headers.last(name)?.value?.equals(Buffer.from(text, 'utf8')) === true
+  }
+
   /** int32 in the family's encoding. */
   int32(name: string, pick: Occurrence = 'last'): number | undefined {
     const number = this.#number(name, 'int32', pick)
@@ -62,7 +80,7 @@ export class HeaderReader {
   /** The coordinates of one occurrence, each read from its own end; undefined when there is none. */
   coordinates(names: CoordinateNames, pick: Occurrence): RecordCoordinates | undefined {
     const at: RecordCoordinates = {}
-    const topicHeader = this.#find(names.topic, pick)
+    const topicHeader = names.topic === undefined ? undefined : this.#find(names.topic, pick)
     const topic = topicHeader === undefined ? undefined : readTopic(topicHeader.value, this.warn)
     if (topic !== undefined) at.topic = topic
     const partition = names.partition === undefined ? undefined : this.int32(names.partition, pick)
@@ -82,7 +100,7 @@ export class HeaderReader {
    * Warns of `ragged_hops` when the coordinates occur different numbers of times.
    */
   countHops(names: CoordinateNames): number {
-    const topics = this.headers.count(names.topic)
+    const topics = names.topic === undefined ? 0 : this.headers.count(names.topic)
     const counts = [names.topic, names.partition, names.offset, names.timestamp]
       .map(name => (name === undefined ? 0 : this.headers.count(name)))
       .filter(count => count > 0)

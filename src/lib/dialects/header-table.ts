@@ -52,11 +52,21 @@ export class HeaderTable {
     return this.#byName.get(name)?.at(-1)
   }
 
+  /** All occurrences of a name, in order. */
+  all(name: string): readonly HeaderOccurrence[] {
+    return this.#byName.get(name) ?? []
+  }
+
   /** Highest position of any header whose name begins with the prefix; -1 when there is none. */
   lastIndexOfPrefix(prefix: string): number {
+    return this.lastIndexWhere(name => name.startsWith(prefix))
+  }
+
+  /** Highest position of any header whose name (one character a byte) passes the test; -1 when none does. */
+  lastIndexWhere(matches: (name: string) => boolean): number {
     let highest = -1
     for (const [name, occurrences] of this.#byName) {
-      if (name.startsWith(prefix)) highest = Math.max(highest, occurrences.at(-1)?.index ?? -1)
+      if (matches(name)) highest = Math.max(highest, occurrences.at(-1)?.index ?? -1)
     }
     return highest
   }

@@ -134,7 +134,8 @@ export function hasPrefix(name: Buffer, prefix: Buffer): boolean {
   return name.length >= prefix.length && name.compare(prefix, 0, prefix.length, 0, prefix.length) === 0
 }
 
-function isDecimalText(value: Buffer): boolean {
+/** True for `-?[0-9]+`, the whole value. */
+export function isDecimalText(value: Buffer): boolean {
   const start = value[0] === MINUS ? 1 : 0
   if (value.length === start) return false
   for (let index = start; index < value.length; index++) {
