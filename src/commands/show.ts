@@ -1,11 +1,13 @@
 import * as Flags from '@oclif/core/flags'
 import {outputFormat} from '../lib/cli/base-command.ts'
 import {connectionFlags, documentFlags, filterFlags, selectionFlags, sourceArgs} from '../lib/cli/flags.ts'
+import {readRateOf} from '../lib/cli/connection.ts'
 import {compareWithOrigin} from '../lib/cli/origin.ts'
 import {LookCommand, lookFlags} from '../lib/cli/look-command.ts'
 import type {Request} from '../lib/cli/select.ts'
 import type {DeadLetter, Handled} from '../lib/dead-letter/model.ts'
 import {PartialFailureError, UsageError} from '../lib/errors.ts'
+import {findSameKey, SAME_KEY_BUDGET, type SameKey} from '../lib/dead-letter/same-key.ts'
 import type {Cluster} from '../lib/kafka/ports.ts'
 import {formatAddress} from '../lib/kafka/record.ts'
 import {type DeadLetterJson, deadLetterToJson, decodePlain} from '../lib/render/dead-letter-json.ts'
@@ -20,6 +22,8 @@ export interface ShowResult {
     readonly originRecord?: OriginComparison
     /** All entries of the ledger, one a run, oldest first; absent when no ledger was read. */
     readonly history?: readonly Handled[]
+    /** With --same-key; null = the key is null. */
+    readonly sameKey?: SameKey | null
   })[]
 }
 
@@ -28,13 +32,15 @@ interface Shown {
   readonly origin: OriginComparison | null
   /** Null when no ledger was read. */
   readonly history: readonly Handled[] | null
+  /** Undefined = not looked for; null = the key is null. */
+  readonly sameKey: SameKey | null | undefined
 }
 
 export default class Show extends LookCommand<ShowResult> {
   static override summary = 'Show one dead letter in full.'
   static override description = `Prints the failure, the stack trace with its root cause first, all headers in order, key and value. Give addresses (topic:partition:offset), or a source and filters: then the newest match is shown.
 
---raw prints nothing but the bytes of the value. --origin reads the record at the origin, if it still exists, and says whether key and value are the same. --ledger shows what was done to it, run by run.
+--raw prints nothing but the bytes of the value. --origin reads the record at the origin, if it still exists, and says whether key and value are the same. --same-key looks for other records with its key: in the dead letter topic, and behind the origin in the origin's partition, where they have overtaken it; at most 2,000,000 records, 1 GiB or 30 s in each place. --ledger shows what was done to it, run by run.
 
 Exit codes: 0 done; 3 there is no record at an address; 6 there is no such ledger; 2, 4, 5 wrong use, not allowed, not reachable.`
   static override examples = [
@@ -73,6 +79,11 @@ Exit codes: 0 done; 3 there is no record at an address; 6 there is no such ledge
       helpGroup: 'output',
       summary: 'The stack trace and header values as they are, nothing folded or cut.',
     }),
+    'same-key': Flags.boolean({
+      helpGroup: 'output',
+      summary: 'Look for other records with the same key.',
+      exclusive: ['raw'],
+    }),
     origin: Flags.boolean({helpGroup: 'output', summary: 'Compare with the record at the origin.', exclusive: ['raw']}),
   }
 
@@ -91,6 +102,7 @@ Exit codes: 0 done; 3 there is no record at an address; 6 there is no such ledge
         deadLetter,
         origin: flags.origin ? await this.compare(cluster, deadLetter) : null,
         history: ledger?.history(deadLetter.record) ?? null,
+        sameKey: flags['same-key'] ? await this.sameKey(cluster, deadLetter, flags) : undefined,
       })
     const found = new Set(shown.map(({deadLetter}) => deadLetter.address))
     const missing = request.selection.sources.flatMap(source =>
@@ -140,6 +152,16 @@ Exit codes: 0 done; 3 there is no record at an address; 6 there is no such ledge
     return {...request, archives: [source]}
   }
 
+  private async sameKey(
+    cluster: Cluster,
+    deadLetter: DeadLetter,
+    flags: Parameters<LookCommand<ShowResult>['request']>[1],
+  ): Promise<SameKey | null> {
+    const readRate = readRateOf(flags, await this.settings(flags.profile))
+    const deps = {cluster, clock: this.clock}
+    return findSameKey(deps, deadLetter, SAME_KEY_BUDGET, {signal: this.signal, readRate})
+  }
+
   private async compare(cluster: Cluster, deadLetter: DeadLetter): Promise<OriginComparison> {
     return compareWithOrigin(cluster, deadLetter, {clock: this.clock, signal: this.signal})
   }
@@ -158,10 +180,10 @@ Exit codes: 0 done; 3 there is no record at an address; 6 there is no such ledge
     request: Request,
   ): Promise<void> {
     const context = this.renderContext()
-    for (const [index, {deadLetter, origin, history}] of shown.entries()) {
+    for (const [index, {deadLetter, origin, history, sameKey}] of shown.entries()) {
       if (index > 0) await this.print('\n')
       await this.printAll(
-        renderDetail(deadLetter, {fullStack: flags['full-stack'], hex: flags.hex, origin, history}, context),
+        renderDetail(deadLetter, {fullStack: flags['full-stack'], hex: flags.hex, origin, history, sameKey}, context),
       )
     }
     const [first] = shown
@@ -193,10 +215,11 @@ Exit codes: 0 done; 3 there is no record at an address; 6 there is no such ledge
   }
 }
 
-function toJson({deadLetter, origin, history}: Shown): ShowResult['records'][number] {
+function toJson({deadLetter, origin, history, sameKey}: Shown): ShowResult['records'][number] {
   return {
     ...deadLetterToJson(deadLetter, decodePlain(deadLetter)),
     ...(origin === null ? {} : {originRecord: origin}),
     ...(history === null ? {} : {history}),
+    ...(sameKey === undefined ? {} : {sameKey}),
   }
 }

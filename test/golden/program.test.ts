@@ -61,6 +61,8 @@ const cases: readonly Case[] = [
   pipe('inspect.both.table', ['inspect', dlq, 'orders-dlq']),
   pipe('show.address.table', ['show', 'orders-dlq:0:1', '--archive', dlq]),
   pipe('show.address.json', ['show', 'orders-dlq:0:1', '--archive', dlq, '--json']),
+  pipe('show.samekey.table', ['show', 'orders-dlq:0:1', '--archive', dlq, '--same-key']),
+  pipe('show.samekey.json', ['show', 'orders-dlq:0:1', '--archive', dlq, '--same-key', '--json']),
   pipe('show.newest.table', ['show', dlq, '--stage', 'VALUE_CONVERTER']),
   pipe('show.hostile.table', ['show', 'orders-dlq:0:2', '--archive', dlq]),
   pipe('show.fullstack.table', ['show', 'orders-dlq:0:0', '--archive', dlq, '--full-stack']),

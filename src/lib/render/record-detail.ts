@@ -1,4 +1,5 @@
 import type {DeadLetter, Handled} from '../dead-letter/model.ts'
+import type {SameKey} from '../dead-letter/same-key.ts'
 import type {RecordCoordinates} from '../dialects/model.ts'
 import {causeMessageOf} from '../dialects/root-cause.ts'
 import type {KafkaRecord} from '../kafka/record.ts'
@@ -7,6 +8,7 @@ import {formatCoordinates} from './dead-letter-view.ts'
 import {formatBytes, plural} from './numbers.ts'
 import type {Tone} from './paint.ts'
 import {sanitize, sanitizeBlock} from './sanitize.ts'
+import {sameKeyLines} from './same-key.ts'
 import {renderFoldedStack, renderFullStack} from './stack.ts'
 import {formatAge, formatTimestamp} from './time.ts'
 import type {RenderContext} from './view.ts'
@@ -25,6 +27,8 @@ export interface DetailOptions {
   readonly origin: OriginComparison | null
   /** What a ledger says about it, oldest first; null or absent = none was read. */
   readonly history?: readonly Handled[] | null
+  /** Other records with its key; null = the key is null; undefined or absent = not looked for. */
+  readonly sameKey?: SameKey | null | undefined
 }
 
 /** Longest value on a terminal without `--raw` or `--hex`, in bytes. */
@@ -81,6 +85,7 @@ export function* renderDetail(
     yield line('note', 'nothing in this record says why it died: no known error headers')
   }
   if (options.origin !== null) yield* originLines(options.origin, line)
+  if (options.sameKey !== undefined) yield* sameKeyLines(options.sameKey, context)
   if (options.history !== undefined && options.history !== null) yield* historyLines(options.history, context)
   if (failure.exception?.stack !== undefined) {
     yield `\n${paint('heading', 'Stack trace')}${options.fullStack ? '' : paint('faint', ' (cause first)')}\n`
