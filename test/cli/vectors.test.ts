@@ -45,8 +45,32 @@ test('prints each difference, goes on behind a vector that throws, and fails', a
   expect(code).toBe(1)
 })
 
+test('runs the vectors of Connect, packed or not', async () => {
+  const {code, stdout} = await vectors('connect', 'test/fixtures/connect-vectors/connect-vectors.jsonl.zst')
+  expect(stdout).toBe('848 passed, 0 failed\n')
+  expect(code).toBe(0)
+})
+
+test('fails for a Connect vector that differs, names id and step, and for a line it cannot read', async () => {
+  const file = join(directory, 'connect.jsonl')
+  const input = {config: {}, records: {r: null}, reporters: [], steps: [{do: 'withinLimits'}]}
+  const expected = {steps: [{result: false, counters: [0, 0, 0, 0]}]}
+  await writeFile(
+    file,
+    `${JSON.stringify({id: 't-1', kind: 'tolerance', profile: '4.4', input, expected})}\nnot json\n`,
+  )
+  const {code, stdout} = await vectors('connect', file)
+  expect(stdout).toContain('t-1\n  P4x steps[0].result: want false, got true\n')
+  expect(stdout).toContain('line 2\n  unreadable: ')
+  expect(stdout.endsWith('0 passed, 2 failed\n')).toBe(true)
+  expect(code).toBe(1)
+})
+
 test('says how it is used', async () => {
-  const {code, stderr} = await vectors('dialects')
-  expect(stderr).toContain('npm run vectors -- dialects FILE...')
-  expect(code).toBe(2)
+  for (const args of [['dialects'], ['connect'], ['other', 'file']]) {
+    const {code, stderr} = await vectors(...args)
+    expect(stderr).toContain('npm run vectors -- dialects FILE...')
+    expect(stderr).toContain('npm run vectors -- connect FILE...')
+    expect(code).toBe(2)
+  }
 })
