@@ -18,6 +18,7 @@ import {fromBigInt, fromError, toBigInt, toBytes, toError, toHeaders} from './co
 import type {
   RecorderResult,
   SendResult,
+  VectorBytes,
   VectorInput,
   VectorInt,
   VectorRecord,

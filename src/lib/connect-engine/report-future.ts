@@ -201,7 +201,8 @@ export interface TopicPartition {
   readonly partition: number
 }
 
-function partitionKey({topic, partition}: TopicPartition): string {
+/** One text for a topic and a partition: `topic-partition`. */
+export function partitionKey({topic, partition}: TopicPartition): string {
   return `${topic}-${partition}`
 }
 
