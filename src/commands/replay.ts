@@ -8,7 +8,7 @@ import type {RecordFlags} from '../lib/cli/record-command.ts'
 import {isJson, type LookFlags, type OpenLedger, refuseIfClaimed, ReplayCommand} from '../lib/cli/replay-command.ts'
 import {planFlags, type PlanFlags, runFlags, toPlanPolicy} from '../lib/cli/replay-flags.ts'
 import {archivesOf, assertAllowedTargets} from '../lib/cli/replay-target.ts'
-import {asList, type EffectiveSettings} from '../lib/cli/config/settings.ts'
+import {asList, type EffectiveSettings, headerMappingsOf} from '../lib/cli/config/settings.ts'
 import {asStdin, spoolPath, spoolStdin} from '../lib/cli/stdin-spool.ts'
 import {BugError, EXIT, UsageError} from '../lib/errors.ts'
 import type {Cluster} from '../lib/kafka/ports.ts'
@@ -75,7 +75,7 @@ Exit codes: 0 done; 3 some records failed, are gone or were not reached; 6 refus
     const started = this.clock.monotonic()
     const settings = await this.settings(flags['target-profile'] ?? flags.profile)
     const saved = flags.plan === undefined ? null : await this.#savedPlan(flags.plan, args.source ?? [], given)
-    const policy = saved === null ? this.#policy(flags, settings) : null
+    const policy = saved === null ? this.#policy(flags, settings, await this.settings(flags.profile)) : null
     const request = await this.request(saved === null ? this.#sources(args.source) : [], flags)
     if (await this.printedExamples(request)) throw new UsageError('example: alone names no archive to replay')
     const archives = saved === null ? request.archives : archivesOf(saved)
@@ -180,10 +180,17 @@ Exit codes: 0 done; 3 some records failed, are gone or were not reached; 6 refus
   }
 
   /** Everything about a plan that flags can get wrong, before anything is connected. */
-  #policy(flags: PlanFlags & LookFlags, settings: EffectiveSettings): Omit<PlanInput, 'selection'> {
+  #policy(
+    flags: PlanFlags & LookFlags,
+    settings: EffectiveSettings,
+    source: EffectiveSettings,
+  ): Omit<PlanInput, 'selection'> {
     parseCheckDecisions(flags.allow ?? [], flags.skip ?? [])
     const target = flags['to-archive'] === undefined ? 'kafka' : 'archive'
-    return toPlanPolicy(flags, asList(settings.stripHeaders), {target, ledgerSetting: settings.ledger ?? null})
+    // The dead letters are those of the source; what must not arrive, the target knows too.
+    const stripHeaders = [...new Set([...asList(source.stripHeaders), ...asList(settings.stripHeaders)])]
+    const headers = {stripHeaders, headerMappings: headerMappingsOf(source)}
+    return toPlanPolicy(flags, headers, {target, ledgerSetting: settings.ledger ?? null})
   }
 
   async #saved(

@@ -1,5 +1,6 @@
 import {createDeadLetter} from '../dead-letter/dead-letter.ts'
 import type {DeadLetter, Handled} from '../dead-letter/model.ts'
+import type {Dialect} from '../dialects/dialect.ts'
 import type {KafkaRecord} from '../kafka/record.ts'
 import type {LedgerView} from '../replay/ledger-judge.ts'
 import {type HandledFact, LEFT_OUT_STATES, type LedgerState} from '../replay/ledger/types.ts'
@@ -11,7 +12,7 @@ export type HandledChoice = 'hide' | 'show' | 'only'
 /** A scan seen through a ledger. */
 export interface LedgerLens {
   /** A dead letter with its `handled`. */
-  readonly createDeadLetter: (record: KafkaRecord) => DeadLetter
+  readonly createDeadLetter: (record: KafkaRecord, dialects: readonly Dialect[]) => DeadLetter
   /** The filters and `--handled`; it counts before `--limit` and `--tail`, as every filter does. */
   filter(filters: CompiledFilters): CompiledFilters
   /** All entries about a record, oldest first. */
@@ -25,7 +26,7 @@ export function ledgerLens({index, refOf}: LedgerView, choice: HandledChoice): L
     return fact === null ? null : toHandled(fact)
   }
   return {
-    createDeadLetter: record => createDeadLetter(record, undefined, handledOf(record)),
+    createDeadLetter: (record, dialects) => createDeadLetter(record, dialects, handledOf(record)),
     filter: filters => (choice === 'show' ? filters : withHandled(filters, choice === 'only')),
     history: record => index.history(record, refOf(record.topic)).map(toHandled),
   }

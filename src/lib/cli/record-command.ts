@@ -1,18 +1,20 @@
 import {readFile} from 'node:fs/promises'
+import {createDeadLetter} from '../dead-letter/dead-letter.ts'
 import type {DeadLetter, PartitionScan} from '../dead-letter/model.ts'
-import {freezeSelection} from '../dead-letter/freeze.ts'
+import {type Baseline, baselineEnds, parseBaseline, strangeness} from '../dead-letter/baseline.ts'
+import {type FreezeDeps, freezeSelection} from '../dead-letter/freeze.ts'
 import {type DeadLetterScan, scanDeadLetters} from '../dead-letter/scan.ts'
 import {isScanIncomplete, LIMIT_REASON} from '../dead-letter/scan-tally.ts'
+import {withHeaderMappings} from '../dialects/families/custom.ts'
 import {DIALECTS} from '../dialects/registry.ts'
-import {EXIT, IoError} from '../errors.ts'
-import type {Cluster, CommittedOffset} from '../kafka/ports.ts'
+import {EXIT, IoError, UsageError} from '../errors.ts'
+import type {Cluster} from '../kafka/ports.ts'
 import {formatCount, plural} from '../render/numbers.ts'
 import {compileFilters} from '../select/compile.ts'
 import type {FrozenSelection} from '../select/selection.ts'
 import {type ArchiveSource, formatSource} from '../select/source.ts'
 import {BaseCommand} from './base-command.ts'
-import type {EffectiveSettings} from './config/settings.ts'
-import {readBaseline} from './baseline.ts'
+import {type EffectiveSettings, headerMappingsOf} from './config/settings.ts'
 import {type ConnectionFlags, connectionConfig, readRateOf} from './connection.ts'
 import {errorCode} from './guards.ts'
 import type {LedgerLens} from './ledger-lens.ts'
@@ -84,12 +86,27 @@ export abstract class RecordCommand<Result> extends BaseCommand<Result> {
 
   /** Positions become offsets, the end is where it is now. */
   protected async freeze(cluster: Cluster, request: Request): Promise<FrozenSelection> {
-    return freezeSelection(
+    const baselines: {readonly path: string; readonly baseline: Baseline}[] = []
+    const readBaseline = async (path: string): ReturnType<FreezeDeps['readBaseline']> => {
+      const baseline = await readBaselineFile(path)
+      baselines.push({path, baseline})
+      return baselineEnds(baseline)
+    }
+    const frozen = await freezeSelection(
       cluster,
       request.selection,
-      {clock: this.clock, readBaseline: readBaselineFile},
+      {clock: this.clock, readBaseline},
       {signal: this.signal},
     )
+    for (const {path, baseline} of baselines) {
+      const strange = strangeness(baseline, {clusterId: cluster.description.clusterId, topics: frozen.ranges})
+      if (strange === null) continue
+      throw new UsageError(`the offsets of the baseline ${path} mean nothing here: ${strange}`, {
+        hints: ['name another place to start from, for instance --from start'],
+        context: {file: path},
+      })
+    }
+    return frozen
   }
 
   /** The matching dead letters of a frozen selection, with progress on a terminal. */
@@ -101,13 +118,15 @@ export abstract class RecordCommand<Result> extends BaseCommand<Result> {
   ): Promise<DeadLetterScan> {
     const settings = await this.settings(flags.profile)
     await this.#warnUnused(settings)
-    const compiled = await compileFilters(frozen.filters)
+    const dialects = withHeaderMappings(headerMappingsOf(settings), DIALECTS)
+    const create = ledger?.createDeadLetter ?? createDeadLetter
+    const compiled = await compileFilters(frozen.filters, {dialects})
     const filters = ledger === null ? compiled : ledger.filter(compiled)
     const progress = this.progress()
     const scan = scanDeadLetters(cluster, frozen, filters, {
       signal: this.signal,
       readRate: readRateOf(flags, settings),
-      createDeadLetter: ledger?.createDeadLetter,
+      createDeadLetter: record => create(record, dialects),
       onProgress: ({records, bytes}) => void progress.update({label, done: records, bytes}),
     })
     return {scanned: () => scan.scanned(), [Symbol.asyncIterator]: () => this.#watched(scan, frozen, progress)}
@@ -117,7 +136,7 @@ export abstract class RecordCommand<Result> extends BaseCommand<Result> {
   async #warnUnused(settings: EffectiveSettings): Promise<void> {
     if (this.#warnedUnused) return
     this.#warnedUnused = true
-    const unused = (['redact', 'headerMappings', 'parkingTopic'] as const).filter(key => settings[key] !== undefined)
+    const unused = (['redact', 'parkingTopic'] as const).filter(key => settings[key] !== undefined)
     if (unused.length > 0) await this.warnUser(`not applied by this version: ${unused.join(', ')} of the configuration`)
   }
 
@@ -192,9 +211,10 @@ export abstract class RecordCommand<Result> extends BaseCommand<Result> {
   }
 }
 
-async function readBaselineFile(path: string): Promise<readonly CommittedOffset[]> {
+/** @throws UsageError when it is no baseline, IoError when it cannot be read */
+export async function readBaselineFile(path: string): Promise<Baseline> {
   try {
-    return readBaseline(await readFile(path, 'utf8'), path)
+    return parseBaseline(await readFile(path, 'utf8'), path)
   } catch (error) {
     if (errorCode(error) === null || !(error instanceof Error) || 'exitCode' in error) throw error
     throw new IoError(`the baseline ${path} cannot be read`, {cause: error, context: {path}})

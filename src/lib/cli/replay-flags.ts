@@ -1,4 +1,5 @@
 import * as Flags from '@oclif/core/flags'
+import type {HeaderMappings} from '../dialects/families/custom.ts'
 import {UsageError} from '../errors.ts'
 import {isLegalTopicName} from '../kafka/record.ts'
 import type {CompressionType} from '../kafka/records/types.ts'
@@ -262,15 +263,22 @@ export interface PlanFlags {
 const DEFAULT_MAX_ATTEMPTS = 3
 const DEFAULT_RATE: RecordRate = {records: 500, per: 's'}
 
+/** What the configuration says about headers. */
+export interface HeaderSettings {
+  /** Names, `*` stands for anything: removed from every record. */
+  readonly stripHeaders: readonly string[]
+  readonly headerMappings: HeaderMappings
+}
+
 /**
  * What a plan does, from flags.
- * @param stripHeaders header names that the configuration removes
+ * @param settings what the configuration says about headers
  * @param context.ledgerSetting `ledger` of the configuration: a topic name, or what `--ledger` takes
  * @throws UsageError for a header without a value, and for a ledger that cannot hold what the delivery promises
  */
 export function toPlanPolicy(
   flags: PlanFlags,
-  stripHeaders: readonly string[],
+  {stripHeaders, headerMappings}: HeaderSettings,
   context: {readonly target: 'kafka' | 'archive'; readonly ledgerSetting: string | null},
 ): Omit<PlanInput, 'selection'> {
   const delivery = deliveryOf(flags, context)
@@ -291,6 +299,7 @@ export function toPlanPolicy(
       drop: [...stripHeaders, ...(flags['drop-header'] ?? [])],
       set: (flags['set-header'] ?? []).map(parseHeader),
       provenance: flags['no-provenance'] !== true,
+      ...(Object.keys(headerMappings).length === 0 ? {} : {mappings: headerMappings}),
     },
     timestamp: flags.timestamp ?? 'original',
     rate: ratePerSecond(flags.rate === undefined ? DEFAULT_RATE : flags.rate),

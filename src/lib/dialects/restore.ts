@@ -1,6 +1,6 @@
 import {isLegalTopicName} from '../kafka/record.ts'
 import type {KafkaRecord, RecordHeader} from '../kafka/record.ts'
-import type {Dialect, HeaderTest} from './dialect.ts'
+import type {Dialect, DialectReading, HeaderTest} from './dialect.ts'
 import {HeaderTable} from './header-table.ts'
 import type {Failure} from './model.ts'
 import {headerName} from './primitives.ts'
@@ -87,6 +87,27 @@ export function originalPayload(record: KafkaRecord, failure: Failure): Pick<Kaf
   return {key: restore(failure.rawKey, record.key), value: restore(failure.rawValue, record.value)}
 }
 
+/**
+ * Whether the dead letter alone gives key and value of the record that failed back. `absent`: it only points at that
+ * record. `lost`: its value is not the original's, and the original's is not in it; a null here is no tombstone.
+ */
+export function payloadState(
+  record: KafkaRecord,
+  failure: Failure,
+  dialects: readonly Dialect[] = DIALECTS,
+): 'whole' | 'absent' | 'lost' {
+  if (failure.payload === 'absent') return 'absent'
+  const {warnings = []} = failure
+  if (failure.rawValue !== undefined) return 'whole'
+  if (warnings.includes('value_lost')) return 'lost'
+  if (record.value !== null || failure.payload === 'envelope') return 'whole'
+  if (warnings.includes('opaque_java_header')) return 'lost'
+  // An inner family may know what the outermost one, which speaks for the record, does not.
+  const inner = failure.chain === undefined ? [failure] : readings(record, failure, dialects)
+  if (record.key === null && inner.some(({payload}) => payload === 'absent')) return 'absent'
+  return inner.some(({stage}) => stage === 'deserialize-value') ? 'lost' : 'whole'
+}
+
 /** Everything that keeps a dead letter from being sent back as it is; empty when nothing does. */
 export function replayBlocks(failure: Failure): ReplayBlock[] {
   const blocks: ReplayBlock[] = []
@@ -107,10 +128,16 @@ export function hasConsistentOrigin(failure: Failure): boolean {
   return failure.origin !== undefined && failure.warnings?.includes('ragged_hops') !== true
 }
 
+/** What each family on a record says by itself, outermost first. */
+function readings(record: KafkaRecord, failure: Failure, dialects: readonly Dialect[]): DialectReading['failure'][] {
+  const headers = new HeaderTable(record.headers)
+  return dialectsOf(failure, dialects).flatMap(dialect => dialect.read(record, headers)?.failure ?? [])
+}
+
 /** The families on a record, outermost first. */
 function dialectsOf(failure: Failure, dialects: readonly Dialect[]): Dialect[] {
   const ids = failure.chain ?? [failure.dialect]
-  return ids.flatMap(id => dialects.find(dialect => dialect.id === id) ?? [])
+  return ids.flatMap(id => dialects.filter(dialect => dialect.id === id))
 }
 
 function usable(timestamp: bigint): bigint | null {

@@ -1,3 +1,6 @@
+import type {Dialect} from '../dialects/dialect.ts'
+import {type HeaderMappings, withHeaderMappings} from '../dialects/families/custom.ts'
+import {DIALECTS} from '../dialects/registry.ts'
 import type {RecordHeader} from '../kafka/record.ts'
 import {isProvenanceName} from './provenance.ts'
 
@@ -11,12 +14,19 @@ export interface HeaderPolicy {
   readonly drop: readonly string[]
   /** Set by the caller: removes what the record has under the name, appends this one. */
   readonly set: readonly {readonly name: string; readonly value: string}[]
+  /** Own header names that tell of the failure, and go with what the dialects added; absent = none. */
+  readonly mappings?: HeaderMappings
   /** Append `kdlq.replay`. An old one goes in any case. */
   readonly provenance: boolean
 }
 
 /** Does nothing but strip and mark: what a replay does when nothing else was asked for. */
 export const DEFAULT_HEADER_POLICY: HeaderPolicy = {strip: true, keep: [], drop: [], set: [], provenance: true}
+
+/** The header families that are read and stripped under a policy. */
+export function dialectsUnder({mappings = {}}: HeaderPolicy): readonly Dialect[] {
+  return withHeaderMappings(mappings, DIALECTS)
+}
 
 /** Decides by name, and by position among the record's headers, whether a header is removed. */
 export type DropByName = (name: Buffer, index: number) => boolean

@@ -1,8 +1,9 @@
+import type {Dialect} from '../dialects/dialect.ts'
 import type {Failure} from '../dialects/model.ts'
 import {carriedHeaders, headerStripper, originalPayload, originalTimestamp} from '../dialects/restore.ts'
 import {formatAddress} from '../kafka/record.ts'
 import type {KafkaRecord, RecordHeader} from '../kafka/record.ts'
-import {compileHeaderPolicy, setHeaders} from './header-policy.ts'
+import {compileHeaderPolicy, dialectsUnder, setHeaders} from './header-policy.ts'
 import type {DropByName, HeaderPolicy} from './header-policy.ts'
 import {nextAttempt, provenanceHeader} from './provenance.ts'
 import {singleBatchBytes} from './record-size.ts'
@@ -32,6 +33,7 @@ export class OutgoingFactory {
   readonly #policy: HeaderPolicy
   readonly #compiled: ReturnType<typeof compileHeaderPolicy>
   readonly #own: readonly RecordHeader[]
+  readonly #dialects: readonly Dialect[]
   readonly #timestamp: 'original' | 'now'
   readonly #run: string
 
@@ -40,6 +42,7 @@ export class OutgoingFactory {
     this.#policy = rules.headers
     this.#compiled = compileHeaderPolicy(rules.headers)
     this.#own = setHeaders(rules.headers)
+    this.#dialects = dialectsUnder(rules.headers)
     this.#timestamp = rules.timestamp
     this.#run = rules.run
   }
@@ -47,11 +50,11 @@ export class OutgoingFactory {
   /** @param attempts replays that the record has behind it, where more is known than its headers say */
   prepare(record: KafkaRecord, failure: Failure, attempts = 0): Outgoing {
     const {key, value} = originalPayload(record, failure)
-    const drops = this.#compiled(headerStripper(record, failure))
+    const drops = this.#compiled(headerStripper(record, failure, {dialects: this.#dialects}))
     const attempt = Math.max(nextAttempt(record.headers), attempts + 1)
     const provenance = {run: this.#run, attempt, deadLetter: formatAddress(record)}
     const addHeaders = this.#policy.provenance ? [...this.#own, provenanceHeader(provenance)] : this.#own
-    const original = this.#timestamp === 'original' ? originalTimestamp(record, failure) : null
+    const original = this.#timestamp === 'original' ? originalTimestamp(record, failure, this.#dialects) : null
     const carried = carriedHeaders(record, failure)
     const headers = (): readonly RecordHeader[] => [
       ...carried.filter(({name}, index) => !drops(name, index)),

@@ -1,8 +1,11 @@
+import {createDeadLetter} from '../dead-letter/dead-letter.ts'
 import type {PartitionScan} from '../dead-letter/model.ts'
 import {scanRecords} from '../dead-letter/scan-records.ts'
 import type {RecordScan} from '../dead-letter/scan-records.ts'
 import type {Cluster} from '../kafka/ports.ts'
+import type {KafkaRecord} from '../kafka/record.ts'
 import {compileFilters} from '../select/compile.ts'
+import {dialectsUnder} from './header-policy.ts'
 import {MAX_STREAMS} from './order.ts'
 import {toFrozenSelection} from './plan-selection.ts'
 import type {ReplayPlan} from './plan.ts'
@@ -14,9 +17,11 @@ export async function openScans(
   options: {readonly signal: AbortSignal; readonly readRate?: number | undefined},
 ): Promise<readonly RecordScan[]> {
   const selection = toFrozenSelection(plan.source)
-  const filters = await compileFilters(plan.source.filters)
+  const dialects = dialectsUnder(plan.headers)
+  const filters = await compileFilters(plan.source.filters, {dialects})
+  const read = {...options, createDeadLetter: (record: KafkaRecord) => createDeadLetter(record, dialects)}
   const scanOf = (ranges: typeof selection.ranges): RecordScan =>
-    scanRecords(source, {...selection, ranges}, filters, {...options, order: 'arrival'})
+    scanRecords(source, {...selection, ranges}, filters, {...read, order: 'arrival'})
   if (plan.order === 'dlq') return [scanOf(selection.ranges)]
   const byPartition = [...Map.groupBy(selection.ranges, ({topic, partition}) => `${topic}:${partition}`).values()]
   const streams = Math.min(byPartition.length, MAX_STREAMS)

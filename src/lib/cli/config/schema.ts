@@ -1,3 +1,4 @@
+import {FAILURE_FIELDS} from '../../dialects/mapped-fields.ts'
 import {ConfigError} from '../../errors.ts'
 import {didYouMean} from '../../select/suggest.ts'
 import type {UserFile} from './settings.ts'
@@ -19,7 +20,7 @@ const defaults: Shape = {kind: 'map', of: {kind: 'words'}}
 
 /** Settings that a profile and the file itself may both have. */
 const shared = {
-  headerMappings: {kind: 'map', of: texts},
+  headerMappings: {kind: 'object', members: Object.fromEntries(FAILURE_FIELDS.map(field => [field, texts]))},
   stripHeaders: texts,
   redact: texts,
   parkingTopic: text,

@@ -1,3 +1,6 @@
+import {FAILURE_FIELDS, type FailureField} from '../../dialects/mapped-fields.ts'
+import type {HeaderMappings} from '../../dialects/families/custom.ts'
+
 /** Settings of one profile or one file, as they stand in YAML. */
 export interface Settings {
   readonly bootstrapServers?: string | readonly string[]
@@ -9,7 +12,8 @@ export interface Settings {
   readonly allowedTargets?: string | readonly string[]
   readonly ledger?: string
   readonly readRate?: string
-  readonly headerMappings?: Readonly<Record<string, string | readonly string[]>>
+  /** Field of the failure to own header names. */
+  readonly headerMappings?: Readonly<Partial<Record<FailureField, string | readonly string[]>>>
   readonly stripHeaders?: string | readonly string[]
   readonly redact?: string | readonly string[]
   readonly parkingTopic?: string
@@ -67,4 +71,14 @@ export interface EffectiveSettings extends Settings {
 export function asList(value: string | readonly string[] | undefined): readonly string[] {
   if (value === undefined) return []
   return typeof value === 'string' ? value.split(',').map(part => part.trim()) : value.map(String)
+}
+
+/** Own header names of the settings, as a list for each field. */
+export function headerMappingsOf({headerMappings = {}}: Settings): HeaderMappings {
+  return Object.fromEntries(
+    FAILURE_FIELDS.flatMap(field => {
+      const names = asList(headerMappings[field])
+      return names.length === 0 ? [] : [[field, names] as const]
+    }),
+  )
 }

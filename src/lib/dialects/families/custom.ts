@@ -1,10 +1,11 @@
 import type {Dialect, DialectReading} from '../dialect.ts'
 import type {HeaderOccurrence, HeaderTable} from '../header-table.ts'
-import {type FailureField, readMappedFields} from '../mapped-fields.ts'
+import {FAILURE_FIELDS, type FailureField, readMappedFields} from '../mapped-fields.ts'
+import {nameSet} from './family-reader.ts'
 import {lookAlikeOf, lookAlikes} from './generic.ts'
 
-/** Own header names by the field of the failure that they give; several names a field. */
-export type HeaderMappings = ReadonlyMap<FailureField, readonly string[]>
+/** Own header names by the field of the failure that they give; several names a field. JSON as it is. */
+export type HeaderMappings = Readonly<Partial<Record<FailureField, readonly string[]>>>
 
 /**
  * The families with one more, `custom`, made of own header names. A record with a mapped origin topic or offset was
@@ -12,22 +13,26 @@ export type HeaderMappings = ReadonlyMap<FailureField, readonly string[]>
  * Fields without a mapping are filled in from headers that look like them.
  */
 export function withHeaderMappings(mappings: HeaderMappings, dialects: readonly Dialect[]): readonly Dialect[] {
-  if (mappings.size === 0) return dialects
-  const {first, last} = customDialects(mappings)
+  // The table has one character a byte, the configuration is UTF-8.
+  const fields = FAILURE_FIELDS.flatMap(field =>
+    (mappings[field] ?? []).map((name): MappedName => ({name: Buffer.from(name).toString('latin1'), field})),
+  )
+  if (fields.length === 0) return dialects
+  const {first, last} = customDialects(fields)
   const weak = dialects.findIndex(({lastResort}) => lastResort === true)
   const at = weak === -1 ? dialects.length : weak
   return [first, ...dialects.slice(0, at), last, ...dialects.slice(at)]
 }
 
+interface MappedName {
+  /** One character a byte. */
+  readonly name: string
+  readonly field: FailureField
+}
+
 /** The same family twice: as one that parks records, and as a last resort. */
-function customDialects(mappings: HeaderMappings): {readonly first: Dialect; readonly last: Dialect} {
-  const fields: ReadonlyMap<string, FailureField> = new Map(
-    // The table has one character a byte, the configuration is UTF-8.
-    [...mappings].flatMap(([field, names]) =>
-      names.map(name => [Buffer.from(name).toString('latin1'), field] as const),
-    ),
-  )
-  const strips = (name: Buffer): boolean => fields.has(name.toString('latin1'))
+function customDialects(fields: readonly MappedName[]): {readonly first: Dialect; readonly last: Dialect} {
+  const strips = nameSet(fields.map(({name}) => name))
   const shared = {
     id: 'custom',
     stages: [],
@@ -58,10 +63,10 @@ function customDialects(mappings: HeaderMappings): {readonly first: Dialect; rea
 /** The latest header of each mapped field, whichever of its names it has. */
 function findMapped(
   headers: HeaderTable,
-  fields: ReadonlyMap<string, FailureField>,
+  fields: readonly MappedName[],
 ): Map<FailureField, HeaderOccurrence> {
   const found = new Map<FailureField, HeaderOccurrence>()
-  for (const [name, field] of fields) {
+  for (const {name, field} of fields) {
     const occurrence = headers.last(name)
     const known = found.get(field)
     if (occurrence !== undefined && (known === undefined || known.index < occurrence.index))
