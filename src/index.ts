@@ -22,6 +22,7 @@ export {
   isHarmfulHeader,
   originalPayload,
   originalTimestamp,
+  payloadState,
   replayBlocks,
 } from './lib/dialects/restore.ts'
 export type {ReplayBlock, StripOptions} from './lib/dialects/restore.ts'

@@ -24,7 +24,7 @@ export function decodeFailure(record: KafkaRecord, dialects: readonly Dialect[] 
   if (outermost === undefined) return {dialect: 'none'}
   const failure: Failure = {dialect: outermost.dialect.id, ...outermost.reading.failure}
   const warnings = new Set<Warning>(hops.flatMap(({reading}) => reading.failure.warnings ?? []))
-  if (hops.length > 1) merge(failure, hops)
+  if (hops.length > 1) merge(failure, hops, record)
   if (ambiguous) warnings.add('ambiguous_hop_order')
   if (failure.origin?.topic !== undefined && isDlqName(failure.origin.topic)) warnings.add('origin_is_dlq')
   if (warnings.size > 0) failure.warnings = [...warnings].sort()
@@ -54,7 +54,7 @@ export function readHops(
   return {hops, ambiguous}
 }
 
-function merge(failure: Failure, hops: readonly Hop[]): void {
+function merge(failure: Failure, hops: readonly Hop[], record: KafkaRecord): void {
   failure.chain = hops.map(({dialect}) => dialect.id)
   failure.hops = hops.reduce((sum, {reading}) => sum + (reading.failure.hops ?? 1), 0)
   const latest = failure.last ?? failure.origin
@@ -63,6 +63,18 @@ function merge(failure: Failure, hops: readonly Hop[]): void {
   delete failure.last
   if (innermost !== undefined) failure.origin = innermost
   if (latest !== undefined) failure.last = latest
+  for (const {reading} of hops.slice(1)) adoptPayload(failure, reading.failure, record)
+}
+
+/**
+ * Bytes that an inner family saved, where the outer ones copied a record without them. What was saved beside a key or
+ * value that is there may be older than that.
+ */
+function adoptPayload(failure: Failure, inner: DialectReading['failure'], record: KafkaRecord): void {
+  const wrapped = inner.payload === 'base64-json' || inner.payload === 'embedded'
+  if (wrapped && inner.payload !== undefined) failure.payload ??= inner.payload
+  if (inner.rawKey !== undefined && record.key === null) failure.rawKey ??= inner.rawKey
+  if (inner.rawValue !== undefined && (record.value === null || wrapped)) failure.rawValue ??= inner.rawValue
 }
 
 /** True when the newest failure of this family happened on a topic that is itself a dead letter or retry topic. */

@@ -9,6 +9,9 @@ import {headerName} from '../primitives.ts'
 export const DESERIALIZATION_PREFIX = 'deserialization-failure-'
 export const DESERIALIZATION_PREFIX_BYTES = headerName(DESERIALIZATION_PREFIX)
 
+const FAILED_TOPIC = `${DESERIALIZATION_PREFIX}topic`
+const FAILED_REASON = `${DESERIALIZATION_PREFIX}reason`
+const FAILED_CAUSE = `${DESERIALIZATION_PREFIX}cause`
 const MARKER = `${DESERIALIZATION_PREFIX}dlq`
 const DESERIALIZER = `${DESERIALIZATION_PREFIX}deserializer`
 const IS_KEY = `${DESERIALIZATION_PREFIX}key`
@@ -60,6 +63,25 @@ export function readSmallryeException(reader: HeaderReader, names: SmallryeNames
   const causeMessage = text(names.cause)
   if (causeMessage !== undefined) exception.causeMessage = causeMessage
   return Object.keys(exception).length === 0 ? undefined : exception
+}
+
+/** True for a record that shows a failed deserialization, whoever parked it. */
+export function carriesDeserializationFailure(headers: HeaderTable): boolean {
+  return headers.has(FAILED_TOPIC) && headers.has(FAILED_REASON)
+}
+
+/** The failure of a record that has nothing but the headers of a failed deserialization. */
+export function readBareDeserializationFailure(reader: HeaderReader): Partial<Failure> {
+  const failure: Partial<Failure> = {}
+  const origin = reader.coordinates({topic: FAILED_TOPIC}, 'last')
+  if (origin !== undefined) failure.origin = origin
+  const exception: FailureException = {}
+  const message = reader.text(FAILED_REASON)
+  if (message !== undefined) exception.message = message
+  const causeMessage = reader.text(FAILED_CAUSE)
+  if (causeMessage !== undefined) exception.causeMessage = causeMessage
+  if (Object.keys(exception).length > 0) failure.exception = exception
+  return failure
 }
 
 /**

@@ -4,8 +4,10 @@ import type {HeaderTable} from '../header-table.ts'
 import type {Failure} from '../model.ts'
 import {hasPrefix, headerName} from '../primitives.ts'
 import {
+  carriesDeserializationFailure,
   DESERIALIZATION_PREFIX_BYTES,
   lastSmallryeIndex,
+  readBareDeserializationFailure,
   readDeserializationFailure,
   readSmallryeException,
   smallryeNames,
@@ -25,17 +27,25 @@ export const smallrye: Dialect = {
   strips: name => hasPrefix(name, PREFIX_BYTES) || hasPrefix(name, DESERIALIZATION_PREFIX_BYTES),
   harmful: name => hasPrefix(name, DESERIALIZATION_PREFIX_BYTES),
   read(record, headers) {
-    if (!carriesSmallrye(headers)) return null
+    const parked = headers.has(NAMES.coordinates.topic) && headers.has(NAMES.coordinates.offset)
+    if (!parked && !isBare(headers)) return null
     const reader = new HeaderReader(headers)
-    const failure: Partial<Failure> = reader.hops(NAMES.coordinates, 'prepend')
-    const exception = readSmallryeException(reader, NAMES)
-    if (exception !== undefined) failure.exception = exception
+    const failure = parked ? readParked(reader) : readBareDeserializationFailure(reader)
     readDeserializationFailure(record, reader, failure)
     return {failure: {...failure, ...reader.warnings()}, lastHeaderIndex: lastSmallryeIndex(headers, PREFIX)}
   },
   write: failure => writeSmallrye(failure, NAMES),
 }
 
-function carriesSmallrye(headers: HeaderTable): boolean {
-  return headers.has(NAMES.coordinates.topic) && headers.has(NAMES.coordinates.offset)
+/** A record that failed to deserialize and was passed on as it is, without the headers of any strategy. */
+function isBare(headers: HeaderTable): boolean {
+  if (!carriesDeserializationFailure(headers)) return false
+  return headers.lastIndexOfPrefix(PREFIX) === -1 && headers.lastIndexOfPrefix('delayed-retry-') === -1
+}
+
+function readParked(reader: HeaderReader): Partial<Failure> {
+  const failure: Partial<Failure> = reader.hops(NAMES.coordinates, 'prepend')
+  const exception = readSmallryeException(reader, NAMES)
+  if (exception !== undefined) failure.exception = exception
+  return failure
 }
