@@ -8,6 +8,7 @@ import type {Request} from '../lib/cli/select.ts'
 import type {DeadLetter, Handled} from '../lib/dead-letter/model.ts'
 import {PartialFailureError, UsageError} from '../lib/errors.ts'
 import {findSameKey, SAME_KEY_BUDGET, type SameKey} from '../lib/dead-letter/same-key.ts'
+import {failureTimeline, type FailureHop} from '../lib/dialects/timeline.ts'
 import type {Cluster} from '../lib/kafka/ports.ts'
 import {formatAddress} from '../lib/kafka/record.ts'
 import {type DeadLetterJson, deadLetterToJson, decodePlain} from '../lib/render/dead-letter-json.ts'
@@ -22,6 +23,8 @@ export interface ShowResult {
     readonly originRecord?: OriginComparison
     /** All entries of the ledger, one a run, oldest first; absent when no ledger was read. */
     readonly history?: readonly Handled[]
+    /** All failures of a record that failed several times, oldest first. */
+    readonly timeline?: readonly FailureHop[]
     /** With --same-key; null = the key is null. */
     readonly sameKey?: SameKey | null
   })[]
@@ -216,9 +219,11 @@ Exit codes: 0 done; 3 there is no record at an address; 6 there is no such ledge
 }
 
 function toJson({deadLetter, origin, history, sameKey}: Shown): ShowResult['records'][number] {
+  const {hops: timeline} = failureTimeline(deadLetter.record)
   return {
     ...deadLetterToJson(deadLetter, decodePlain(deadLetter)),
     ...(origin === null ? {} : {originRecord: origin}),
+    ...(timeline.length < 2 ? {} : {timeline}),
     ...(history === null ? {} : {history}),
     ...(sameKey === undefined ? {} : {sameKey}),
   }

@@ -61,6 +61,8 @@ const cases: readonly Case[] = [
   pipe('inspect.both.table', ['inspect', dlq, 'orders-dlq']),
   pipe('show.address.table', ['show', 'orders-dlq:0:1', '--archive', dlq]),
   pipe('show.address.json', ['show', 'orders-dlq:0:1', '--archive', dlq, '--json']),
+  pipe('show.hops.table', ['show', 'example:orders-dlq-parked', '--where', 'failure.hops > 1']),
+  pipe('show.hops.json', ['show', 'example:orders-dlq-parked', '--where', 'failure.hops > 1', '--json']),
   pipe('show.samekey.table', ['show', 'orders-dlq:0:1', '--archive', dlq, '--same-key']),
   pipe('show.samekey.json', ['show', 'orders-dlq:0:1', '--archive', dlq, '--same-key', '--json']),
   pipe('show.newest.table', ['show', dlq, '--stage', 'VALUE_CONVERTER']),

@@ -11,6 +11,7 @@ import {sanitize, sanitizeBlock} from './sanitize.ts'
 import {sameKeyLines} from './same-key.ts'
 import {renderFoldedStack, renderFullStack} from './stack.ts'
 import {formatAge, formatTimestamp} from './time.ts'
+import {timelineLines} from './timeline.ts'
 import type {RenderContext} from './view.ts'
 import {displayWidth} from './width.ts'
 
@@ -87,6 +88,7 @@ export function* renderDetail(
   if (options.origin !== null) yield* originLines(options.origin, line)
   if (options.sameKey !== undefined) yield* sameKeyLines(options.sameKey, context)
   if (options.history !== undefined && options.history !== null) yield* historyLines(options.history, context)
+  yield* timelineLines(record, context)
   if (failure.exception?.stack !== undefined) {
     yield `\n${paint('heading', 'Stack trace')}${options.fullStack ? '' : paint('faint', ' (cause first)')}\n`
     if (options.fullStack) yield renderFullStack(failure.exception.stack)
