@@ -42,6 +42,12 @@ describe('configuration files', () => {
     ['profiles: {prod: {security: {protocol: SSL3}}}', 'profiles.prod.security.protocol has to be one of', ''],
     ['profiles: {prod: {readOnly: 1}}', 'profiles.prod.readOnly has to be true or false', ''],
     ['[1, 2]', 'the file has to be a map of keys', ''],
+    [
+      'headerMappings: {exception.mesage: dlq-reason}',
+      'unknown key headerMappings.exception.mesage',
+      "did you mean 'exception.message'?",
+    ],
+    ['headerMappings: {attempts: {a: b}}', 'headerMappings.attempts has to be a text or a list of texts', ''],
     ['profiles: {prod: {defaults: {yes: true}}}', 'defaults.yes may not stand in a file', ''],
   ])('%s is an error that names the key', async (text, message, hint) => {
     await user(text)

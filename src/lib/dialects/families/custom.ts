@@ -61,10 +61,7 @@ function customDialects(fields: readonly MappedName[]): {readonly first: Dialect
 }
 
 /** The latest header of each mapped field, whichever of its names it has. */
-function findMapped(
-  headers: HeaderTable,
-  fields: readonly MappedName[],
-): Map<FailureField, HeaderOccurrence> {
+function findMapped(headers: HeaderTable, fields: readonly MappedName[]): Map<FailureField, HeaderOccurrence> {
   const found = new Map<FailureField, HeaderOccurrence>()
   for (const {name, field} of fields) {
     const occurrence = headers.last(name)
