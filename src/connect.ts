@@ -28,6 +28,8 @@ export type {
   DeadLetterQueueReporterOptions,
   DeadLetterRecord,
 } from './lib/connect-engine/dead-letter-queue-reporter.ts'
+export {createDeadLetterQueueReporter} from './lib/connect-engine/create-dead-letter-queue.ts'
+export type {DeadLetterQueueClients, DeadLetterQueueInput} from './lib/connect-engine/create-dead-letter-queue.ts'
 export {RetryWithToleranceOperator} from './lib/connect-engine/engine.ts'
 export type {EngineClock, EngineConfig, EngineOptions, Wait} from './lib/connect-engine/engine.ts'
 export {hasErrantRecordReporter, WorkerErrantRecordReporter} from './lib/connect-engine/errant-record-reporter.ts'
@@ -36,6 +38,8 @@ export {consumedRecordText, LogReporter, polledRecordText} from './lib/connect-e
 export type {LogReporterOptions} from './lib/connect-engine/log-reporter.ts'
 export {ErrorHandlingMetrics, LAST_ERROR_TIMESTAMP, METRIC_NAMES} from './lib/connect-engine/metrics.ts'
 export type {MetricName, MetricsOptions, MetricsSnapshot} from './lib/connect-engine/metrics.ts'
+export {taskMetrics, toPrometheus} from './lib/connect-engine/prometheus.ts'
+export type {TaskMetrics} from './lib/connect-engine/prometheus.ts'
 export {DEFAULT_PROFILE} from './lib/connect-engine/options.ts'
 export type {EngineSwitches, Profile, Tolerance} from './lib/connect-engine/options.ts'
 export {ProcessingContext} from './lib/connect-engine/processing-context.ts'
