@@ -1,12 +1,24 @@
 import type {Dialect} from '../dialects/dialect.ts'
 import type {Failure} from '../dialects/model.ts'
-import {carriedHeaders, headerStripper, originalPayload, originalTimestamp} from '../dialects/restore.ts'
+import {
+  carriedHeaders,
+  defaultTimestampRule,
+  headerStripper,
+  originalPayload,
+  originalTimestamp,
+} from '../dialects/restore.ts'
 import {formatAddress} from '../kafka/record.ts'
 import type {KafkaRecord, RecordHeader} from '../kafka/record.ts'
 import {compileHeaderPolicy, dialectsUnder, setHeaders} from './header-policy.ts'
 import type {DropByName, HeaderPolicy} from './header-policy.ts'
 import {nextAttempt, provenanceHeader} from './provenance.ts'
 import {singleBatchBytes} from './record-size.ts'
+
+/**
+ * Which time a replayed record carries. `default`: the original one, but the time of sending for families whose second
+ * life an old time would end early (Spring's retry topics).
+ */
+export type TimestampRule = 'original' | 'now' | 'default'
 
 /** What a replay makes of one dead letter. */
 export interface Outgoing {
@@ -34,11 +46,11 @@ export class OutgoingFactory {
   readonly #compiled: ReturnType<typeof compileHeaderPolicy>
   readonly #own: readonly RecordHeader[]
   readonly #dialects: readonly Dialect[]
-  readonly #timestamp: 'original' | 'now'
+  readonly #timestamp: TimestampRule
   readonly #run: string
 
   /** @param rules.run id for the provenance header; while planning any id of the right length */
-  constructor(rules: {readonly headers: HeaderPolicy; readonly timestamp: 'original' | 'now'; readonly run: string}) {
+  constructor(rules: {readonly headers: HeaderPolicy; readonly timestamp: TimestampRule; readonly run: string}) {
     this.#policy = rules.headers
     this.#compiled = compileHeaderPolicy(rules.headers)
     this.#own = setHeaders(rules.headers)
@@ -54,7 +66,8 @@ export class OutgoingFactory {
     const attempt = Math.max(nextAttempt(record.headers), attempts + 1)
     const provenance = {run: this.#run, attempt, deadLetter: formatAddress(record)}
     const addHeaders = this.#policy.provenance ? [...this.#own, provenanceHeader(provenance)] : this.#own
-    const original = this.#timestamp === 'original' ? originalTimestamp(record, failure, this.#dialects) : null
+    const rule = this.#timestamp === 'default' ? defaultTimestampRule(failure, this.#dialects) : this.#timestamp
+    const original = rule === 'original' ? originalTimestamp(record, failure, this.#dialects) : null
     const carried = carriedHeaders(record, failure)
     const headers = (): readonly RecordHeader[] => [
       ...carried.filter(({name}, index) => !drops(name, index)),
@@ -67,7 +80,7 @@ export class OutgoingFactory {
       drops,
       addHeaders,
       timestamp: original,
-      timestampLost: this.#timestamp === 'original' && original === null,
+      timestampLost: rule === 'original' && original === null,
       attempt,
       headers,
       bytes: singleBatchBytes({key, value, headers: headers()}),
