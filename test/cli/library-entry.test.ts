@@ -16,14 +16,16 @@ async function modulesLoadedBy(file: string): Promise<string[]> {
   return JSON.parse(stdout) as string[]
 }
 
-const entry = new URL('../../src/index.ts', import.meta.url).href
-
-test('the library entry loads neither a Kafka client nor the program, and no package at all', async () => {
-  const loaded = await modulesLoadedBy(entry)
-  expect(loaded).toContain(entry)
-  expect(loaded.filter(url => url.includes('node_modules'))).toEqual([])
-  expect(loaded.filter(url => /kafkajs|oclif|\/lib\/(cli|render|replay)\/|\/commands\//.test(url))).toEqual([])
-})
+test.each(['index', 'connect'])(
+  'kdlq/%s loads no Kafka client, nothing of the program, and no package at all',
+  async name => {
+    const entry = new URL(`../../src/${name}.ts`, import.meta.url).href
+    const loaded = await modulesLoadedBy(entry)
+    expect(loaded).toContain(entry)
+    expect(loaded.filter(url => url.includes('node_modules'))).toEqual([])
+    expect(loaded.filter(url => /kafkajs|oclif|\/lib\/(cli|render|replay)\/|\/commands\//.test(url))).toEqual([])
+  },
+)
 
 test('the check sees a package that is loaded', async () => {
   const loaded = await modulesLoadedBy(new URL('../../node_modules/chalk/source/index.js', import.meta.url).href)

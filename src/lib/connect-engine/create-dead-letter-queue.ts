@@ -1,6 +1,5 @@
 import {isKdlqError} from '../errors.ts'
 import type {ClusterAdmin, ClusterReader, ClusterWriter} from '../kafka/ports.ts'
-import {QueuedDeadLetterProducer} from './dead-letter-producer.ts'
 import type {DeadLetterProducerOptions} from './dead-letter-producer.ts'
 import {DeadLetterQueueReporter} from './dead-letter-queue-reporter.ts'
 import type {DeadLetterQueueReporterOptions} from './dead-letter-queue-reporter.ts'
@@ -49,6 +48,8 @@ export async function createDeadLetterQueueReporter(
     transactionalId: null,
     deliveryTimeoutMs: DEAD_LETTER_DELIVERY_TIMEOUT_MS,
   } as const
+  // With it come the codecs of record batches.
+  const {QueuedDeadLetterProducer} = await import('./dead-letter-producer.ts')
   const producer = new QueuedDeadLetterProducer({...rest, partitions, open: () => writer.open(options)})
   return new DeadLetterQueueReporter({...rest, log, topic, producer})
 }
