@@ -97,6 +97,7 @@ class Naive {
       const found = best(sent.filter(one => isAt(one.origin, at) && one.source.clusterId === ref.clusterId))
       if (found !== null) return found.attempt
     }
+    if (of.key === null && of.value === null) return 0
     const same = best(sent.filter(({sha256}) => sha256.equals(payloadSha256(of.key, of.value))))
     if (same === null) return 0
     const {target} = same

@@ -1,4 +1,5 @@
 import type {Cluster, ProducerSession} from '../kafka/ports.ts'
+import {isWritten} from './chunk.ts'
 import type {RecordOutcome, TargetBatch} from './chunk.ts'
 import {sourceOf} from './ledger-judge.ts'
 import type {LedgerView} from './ledger-judge.ts'
@@ -47,7 +48,7 @@ export class AtLeastOnceWriter implements ChunkWriter {
       signal,
     )
     const outcomes = await writeBatches(this.#session, batches, {signal})
-    for (const outcome of outcomes) if (outcome.state === 'replayed') this.#advance(outcome.target)
+    for (const outcome of outcomes) if (isWritten(outcome)) this.#advance(outcome.target)
     const entries = outcomes.map(
       outcome => toLedgerOutcome(view, outcome, targetClusterId) ?? notWritten(view, outcome),
     )
@@ -106,7 +107,7 @@ export class AtLeastOnceWriter implements ChunkWriter {
 
 /** Known not to be written: the entry says so, or a resume would look for it. */
 function notWritten(view: LedgerView, outcome: RecordOutcome): LedgerOutcome | null {
-  if (outcome.state === 'replayed' || !isNotTried(outcome)) return null
+  if (isWritten(outcome) || !isNotTried(outcome)) return null
   const {entry} = outcome
   return {
     source: sourceOf(view, entry),

@@ -2,6 +2,8 @@ import type {Failure} from '../dialects/model.ts'
 import {hasConsistentOrigin} from '../dialects/restore.ts'
 import {isDlqName} from '../dialects/topic-name.ts'
 import type {KafkaRecord} from '../kafka/record.ts'
+import {parkingSizeText} from './parked-copy.ts'
+import {isExpired, outOfRange} from './target.ts'
 import type {Destination, TargetFacts} from './target.ts'
 
 /** What a check does when it finds something: refuse the run, say it, or leave the record out and say so. */
@@ -26,6 +28,8 @@ export interface CheckSubject {
   readonly outgoingBytes: number
   /** Bytes of the same batch with all of the dead letter's own headers. */
   deadLetterBytes(): number
+  /** The parking topic; null or left out = there is none. */
+  readonly parking?: TargetFacts | null | undefined
   /** The ledger's entry about another record at this address; null = none. */
   readonly stale: {readonly state: string; readonly run: string} | null
   /** Wall clock when the plan was made, epoch ms. */
@@ -166,14 +170,10 @@ export const CHECKS: readonly CheckDefinition[] = [
       'kept timestamps older than retention.ms of the target: Kafka would delete the record again within minutes',
     hint: 'send with --timestamp now, or raise retention.ms of the target',
     blind: configBlind,
-    find: ({facts, timestamp, timestampKept, nowMs}) => {
-      if (facts === null || !timestampKept || facts.timestampType === 'LogAppendTime') return null
-      if (facts.retentionMs === null || facts.cleanupPolicy?.includes('delete') === false) return null
-      const retention = BigInt(facts.retentionMs)
-      return retention >= 0n && timestamp < nowMs - retention
-        ? `time ${timestamp} is older than the target's retention.ms ${retention} allows`
-        : null
-    },
+    find: ({facts, timestamp, timestampKept, nowMs}) =>
+      facts !== null && timestampKept && isExpired(facts, timestamp, nowMs)
+        ? `time ${timestamp} is older than the target's retention.ms ${facts.retentionMs ?? ''} allows`
+        : null,
   },
   {
     id: 'timestamp-range',
@@ -184,12 +184,8 @@ export const CHECKS: readonly CheckDefinition[] = [
     hint: 'send with --timestamp now',
     blind: configBlind,
     find: ({facts, timestamp, timestampKept, nowMs}) => {
-      if (facts === null || !timestampKept || facts.timestampType === 'LogAppendTime') return null
-      const after = facts.timestampAfterMaxMs
-      if (after !== null && timestamp - nowMs > BigInt(after)) return `time ${timestamp} is too far in the future`
-      const before = facts.timestampBeforeMaxMs
-      if (before !== null && nowMs - timestamp > BigInt(before)) return `time ${timestamp} is too far in the past`
-      return null
+      const where = facts === null || !timestampKept ? null : outOfRange(facts, timestamp, nowMs)
+      return where === null ? null : `time ${timestamp} is too far in the ${where}`
     },
   },
   {
@@ -227,7 +223,8 @@ export const CHECKS: readonly CheckDefinition[] = [
     id: 'attempt-cap',
     level: 'leave-out',
     allowable: true,
-    inspects: 'dead letters that were replayed as often as --max-attempts allows: they are held',
+    inspects:
+      'dead letters that were replayed as often as --max-attempts allows: parked where there is a parking topic, else held',
     hint: 'raise --max-attempts, or send them with --allow attempt-cap',
   },
   {
@@ -264,6 +261,21 @@ export const CHECKS: readonly CheckDefinition[] = [
     hint: 'keep the origin partition with --partition-rule origin',
     find: ({destination}) =>
       destination.kind === 'known' && destination.fallback === 'spread' ? 'no key: spread over the partitions' : null,
+  },
+  {
+    id: 'parking',
+    level: 'refuse',
+    allowable: false,
+    inspects: 'a parking topic that is not there, may not be seen, is read or written by this run, or is its ledger',
+    hint: "create it, or name another one with --parking-topic ('' for none)",
+  },
+  {
+    id: 'parking-copy',
+    level: 'warn',
+    allowable: true,
+    inspects: 'records whose copy the parking topic may refuse for its size, and a compacted parking topic',
+    hint: 'raise max.message.bytes of the parking topic above that of the dead letter topic',
+    find: subject => parkingSizeText(subject.parking ?? null, () => subject.deadLetterBytes()),
   },
 ]
 

@@ -10,7 +10,7 @@ import type {ChunkWriter} from './write-chunk.ts'
 export const TRANSACTION_TIMEOUT_MS = 15_000
 
 /** How a run ended, as its ledger keeps it. */
-export type RunEnd = Pick<LedgerRunStatus, 'state' | 'reason' | 'counts'>
+export type RunEnd = Pick<LedgerRunStatus, 'state' | 'reason' | 'counts' | 'metrics'>
 
 /** How one run writes, and what was there before. Open while the run lasts; its claims are then held. */
 export interface Delivery extends AsyncDisposable {

@@ -2,6 +2,7 @@ import type {Clock} from '../clock.ts'
 import {isKdlqError} from '../errors.ts'
 import type {Delivery} from './delivery.ts'
 import type {ReplayOutcome} from './result.ts'
+import {readMetrics} from './run-metrics.ts'
 
 /** How long the end of a stopped run may take, ms; with the time for settling it stays below two seconds. */
 const END_MS = 400
@@ -30,13 +31,14 @@ export async function endDelivery(
   outer: AbortSignal,
 ): Promise<unknown> {
   const {stopped, counts} = result
+  const metrics = readMetrics(result.metrics)
   const timer = new AbortController()
   const giveUp = new AbortController()
   const end = async (): Promise<void> => {
     if (isFenced(error) || !settled) return
     const reason = stopped === null ? null : isKdlqError(error) ? error.message : stopped.reason
     const state = stopped === null ? 'completed' : 'stopped'
-    await delivery.end({state, reason, counts: {...counts}}, {signal: giveUp.signal})
+    await delivery.end({state, reason, counts: {...counts}, metrics}, {signal: giveUp.signal})
   }
   const ending = end().then(
     () => null,

@@ -5,7 +5,8 @@ import {BugError} from '../errors.ts'
 import type {Cluster, ProducerSession} from '../kafka/ports.ts'
 import {AtLeastOnceWriter} from './at-least-once.ts'
 import type {Chunk, RecordOutcome} from './chunk.ts'
-import type {Delivery} from './delivery.ts'
+import type {Delivery, RunEnd} from './delivery.ts'
+import {LedgerDelivery} from './ledger-delivery.ts'
 import type {LedgerView} from './ledger-judge.ts'
 import {toLedgerOutcome} from './ledger-outcomes.ts'
 import {ARCHIVE_LEDGER, cutArchive, markRecord, measureFiles} from './ledger/archive-mark.ts'
@@ -13,12 +14,11 @@ import {claimedError, foreignClaims} from './ledger/claims.ts'
 import {openFileLedger} from './ledger/file-ledger.ts'
 import type {FileLedger} from './ledger/file-ledger.ts'
 import type {LockDeps} from './ledger/file-lock.ts'
-import type {LedgerOutcome, LedgerRecord, LedgerTopic, SourcePartition} from './ledger/types.ts'
+import type {LedgerOutcome, LedgerRecord, LedgerTopic} from './ledger/types.ts'
 import {LedgerScribe} from './ledger/writer.ts'
 import type {LedgerAuthor} from './ledger/writer.ts'
 import type {ReplayPlan} from './plan.ts'
 import {resolveSending} from './resolve-sending.ts'
-import {ledgerNames, sourcePartitions} from './topic-delivery.ts'
 import {writeBatches} from './write-chunk.ts'
 import type {ChunkWriter} from './write-chunk.ts'
 
@@ -73,44 +73,27 @@ export async function openFileDelivery(
   }
 }
 
-class FileRun implements Delivery {
+class FileRun extends LedgerDelivery<ChunkWriter> {
   readonly #deps: FileDeliveryDeps
   readonly #input: FileDeliveryInput
   readonly #scribe: LedgerScribe
-  readonly #refOf: LedgerView['refOf']
-  readonly #partitions: readonly SourcePartition[]
   readonly #files: readonly string[]
   #ledger: FileLedger | null = null
   #session: ProducerSession | null = null
-  #writer: ChunkWriter | null = null
-  #before: Delivery['before'] = []
-  #resolutions: Delivery['resolutions'] = new Map()
   #chunks = 0
 
   constructor(deps: FileDeliveryDeps, input: FileDeliveryInput) {
+    const {plan, author} = input
+    super(plan, null)
     this.#deps = deps
     this.#input = input
-    this.#scribe = new LedgerScribe(deps.clock, input.author)
-    this.#refOf = ledgerNames(input.plan, null)
-    this.#partitions = sourcePartitions(input.plan, this.#refOf)
-    this.#files = [...new Set(input.plan.targets.map(({topic}) => `${topic}.ndjson`))]
+    this.#scribe = new LedgerScribe(deps.clock, author)
+    const topics = [...plan.targets, ...(plan.parking === null ? [] : [plan.parking])]
+    this.#files = [...new Set(topics.map(({topic}) => `${topic}.ndjson`))]
   }
 
-  get writer(): ChunkWriter {
-    if (this.#writer === null) throw new BugError('a delivery was used before it was open')
-    return this.#writer
-  }
-
-  get view(): LedgerView {
-    return {index: this.#opened().contents.index, refOf: this.#refOf}
-  }
-
-  get before(): Delivery['before'] {
-    return this.#before
-  }
-
-  get resolutions(): Delivery['resolutions'] {
-    return this.#resolutions
+  override get view(): LedgerView {
+    return {index: this.#opened().contents.index, refOf: this.refOf}
   }
 
   async open(signal: AbortSignal | undefined): Promise<void> {
@@ -120,7 +103,7 @@ class FileRun implements Delivery {
     if (ledger.kind === 'archive' && (await cutArchive(ledger.path, this.#ledger))) await this.#reopen()
     this.#chunks = (this.#opened().marks.get(author.run)?.mark.chunk ?? -1) + 1
     if (takeOver !== null) await this.#endOther(takeOver)
-    const foreign = foreignClaims(this.#opened().contents.claims, this.#partitions, author.run)
+    const foreign = foreignClaims(this.#opened().contents.claims, this.partitions, author.run)
     if (foreign.length > 0) throw claimedError(foreign, fileAsLedger(ledgerPath(ledger)), this.#deps.clock.now())
     this.#session = await this.#deps.target.writer.open({
       compression: plan.compression,
@@ -128,40 +111,30 @@ class FileRun implements Delivery {
       deliveryTimeoutMs,
     })
     if (!resume) await this.#opened().append(await this.#beginning())
-    this.#before = [...this.view.index.entriesOfRun(author.run)]
-    this.#writer = ledger.kind === 'archive' ? this.#archiveWriter(this.#session) : this.#plainWriter(this.#session)
+    this.before = [...this.view.index.entriesOfRun(author.run)]
+    this.openWriter = ledger.kind === 'archive' ? this.#archiveWriter(this.#session) : this.#plainWriter(this.#session)
     if (resume && ledger.kind === 'file') {
-      this.#resolutions = await resolveSending(this.#deps.target, this.view.index, {run: author.run, plan}, {signal})
+      this.resolutions = await resolveSending(this.#deps.target, this.view.index, {run: author.run, plan}, {signal})
     }
   }
 
-  async settle(
-    outcomes: readonly RecordOutcome[],
-    {signal}: {readonly signal?: AbortSignal | undefined} = {},
-  ): Promise<void> {
-    if (this.#writer instanceof AtLeastOnceWriter) await this.#writer.settle(outcomes, signal)
-  }
-
-  async hold(outcomes: readonly LedgerOutcome[]): Promise<void> {
+  override async hold(outcomes: readonly LedgerOutcome[]): Promise<void> {
     const records = this.#scribe.entries(outcomes)
     await this.#opened().append(this.#input.ledger.kind === 'archive' ? [...records, await this.#mark()] : records)
   }
 
-  async end(status: Parameters<Delivery['end']>[0]): Promise<void> {
-    await this.#opened().append([this.#scribe.status(status), ...this.#scribe.claimEnds(this.#partitions)])
+  override async end(status: RunEnd): Promise<void> {
+    await this.#opened().append([this.#scribe.status(status), ...this.#scribe.claimEnds(this.partitions)])
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  override async [Symbol.asyncDispose](): Promise<void> {
     await this.#session?.close()
     await this.#ledger?.close()
   }
 
   async #beginning(): Promise<readonly LedgerRecord[]> {
     const {reason, version, plan, ledger} = this.#input
-    const records = [
-      ...this.#scribe.claims(this.#partitions),
-      ...this.#scribe.run({reason, version}, {plan, files: {}}),
-    ]
+    const records = [...this.#scribe.claims(this.partitions), ...this.#scribe.run({reason, version}, {plan, files: {}})]
     return ledger.kind === 'archive' ? [...records, await this.#mark()] : records
   }
 

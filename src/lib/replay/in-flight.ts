@@ -8,10 +8,9 @@ import {orAbort} from './race.ts'
 export const SETTLE_MS = 1200
 
 interface Flight {
-  readonly chunk: Chunk
+  /** Records whose outcome is not counted yet. */
+  open: readonly ChunkEntry[]
   readonly done: Promise<void>
-  /** Its outcomes are counted. */
-  counted: boolean
 }
 
 /** Records of a chunk whose outcome nobody will learn. */
@@ -37,13 +36,13 @@ export class InFlight {
 
   /**
    * Start a chunk; the one before has to be settled.
-   * @param work calls `counted` when the outcomes of the chunk are counted; may throw after it
+   * @param work says which records are still open whenever it has counted some, none at its end; may throw after that
    */
-  start(chunk: Chunk, work: (counted: () => void) => Promise<void>): void {
-    const counted = (): void => {
-      flight.counted = true
+  start(chunk: Chunk, work: (stillOpen: (entries: readonly ChunkEntry[]) => void) => Promise<void>): void {
+    const stillOpen = (entries: readonly ChunkEntry[]): void => {
+      flight.open = entries
     }
-    const flight: Flight = {chunk, counted: false, done: Promise.resolve().then(() => work(counted))}
+    const flight: Flight = {open: entriesOf([chunk]), done: Promise.resolve().then(() => work(stillOpen))}
     // Owned by `settle` and `settleLast`; an error must not become an unhandled rejection before.
     flight.done.catch(() => undefined)
     this.#flight = flight
@@ -64,7 +63,7 @@ export class InFlight {
   async settleLast(clock: Clock): Promise<Unsettled | null> {
     const flight = this.#flight
     this.#flight = null
-    if (flight === null || flight.counted) return null
+    if (flight === null || flight.open.length === 0) return null
     const timer = new AbortController()
     const deadline = clock.sleep(SETTLE_MS, {signal: timer.signal}).catch(() => undefined)
     let failure: KdlqError | null = null
@@ -74,9 +73,14 @@ export class InFlight {
     await Promise.race([deadline, settled])
     timer.abort()
     await deadline
-    if (flight.counted) return null
+    if (flight.open.length === 0) return null
     this.#giveUp.abort()
     const error = failure ?? new KafkaError('the target did not answer before the run ended', {code: 'E_UNSETTLED'})
-    return {entries: flight.chunk.batches().flatMap(({entries}) => entries), error}
+    return {entries: flight.open, error}
   }
+}
+
+/** All records of some chunks. */
+export function entriesOf(chunks: readonly Chunk[]): readonly ChunkEntry[] {
+  return chunks.flatMap(chunk => chunk.batches().flatMap(({entries}) => entries))
 }

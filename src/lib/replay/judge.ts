@@ -22,6 +22,8 @@ export interface JudgeRules {
   /** Wall clock of the plan, epoch ms. */
   readonly nowMs: bigint
   readonly readTopics: ReadonlySet<string>
+  /** Null = there is none. */
+  readonly parking: TargetFacts | null
 }
 
 /** Where a dead letter goes and what it looks like there, if it goes at all. */
@@ -41,15 +43,19 @@ export class Judge {
     this.#factory = new OutgoingFactory(rules)
   }
 
+  /** What goes out; the stage TRANSFORMATION of a run. */
+  prepare({record, failure}: DeadLetter, {attempts}: LedgerVerdict): Outgoing {
+    return this.#factory.prepare(record, failure, attempts)
+  }
+
   /**
    * @param facts of the topic that the rule names for this dead letter; null = not known
    * @param verdict what the ledger says about it
    */
-  judge(letter: DeadLetter, facts: TargetFacts | null, {attempts, fact}: LedgerVerdict): Judgement {
+  judge(letter: DeadLetter, outgoing: Outgoing, facts: TargetFacts | null, {fact}: LedgerVerdict): Judgement {
     const {record, failure} = letter
-    const {target, readTopics, nowMs} = this.#rules
+    const {target, readTopics, nowMs, parking} = this.#rules
     const destination = resolveDestination(target, record, failure, facts)
-    const outgoing = this.#factory.prepare(record, failure, attempts)
     const subject = {
       record,
       failure,
@@ -62,6 +68,7 @@ export class Judge {
       outgoingBytes: outgoing.bytes,
       deadLetterBytes: () => singleBatchBytes(record),
       nowMs,
+      parking,
       stale: fact?.stale === true ? fact : null,
     }
     const fate = this.tally.judge(subject, letter.address)

@@ -44,13 +44,18 @@ export interface LedgerRules {
 /** Begins the reason of an entry about a dead letter that was replayed too often. */
 const AT_CAP = 'attempt-cap'
 
-/** Why a dead letter at the cap is held, as the ledger keeps it. */
+/** Why a dead letter at the cap is held or parked, as the ledger keeps it. */
 export function capReason(attempts: number): string {
   return `${AT_CAP}: replayed ${attempts} times`
 }
 
+/** True for the reason of a dead letter that was held or parked because it was replayed too often. */
+export function isCapReason(reason: string | null): boolean {
+  return reason?.startsWith(AT_CAP) === true
+}
+
 function isFreed({state, reason}: HandledFact, attempts: number, {maxAttempts, allow}: LedgerRules): boolean {
-  if (state !== 'held' || reason?.startsWith(AT_CAP) !== true) return false
+  if (state !== 'held' || !isCapReason(reason)) return false
   return (maxAttempts !== undefined && attempts < maxAttempts) || allow?.includes(AT_CAP) === true
 }
 

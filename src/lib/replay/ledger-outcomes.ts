@@ -1,6 +1,8 @@
 import type {Failure} from '../dialects/model.ts'
 import {UnreachableError} from '../errors.ts'
-import type {ChunkEntry, RecordOutcome} from './chunk.ts'
+import type {KdlqError} from '../errors.ts'
+import {isWritten} from './chunk.ts'
+import type {ChunkEntry, ParkingReason, RecordOutcome, Unwritten} from './chunk.ts'
 import {sourceOf} from './ledger-judge.ts'
 import type {LedgerView} from './ledger-judge.ts'
 import {isOffset} from './ledger/names.ts'
@@ -15,7 +17,7 @@ export function ledgerOrigin({origin}: Failure): LedgerOrigin | null {
 
 /**
  * What is written down about one record; null when nothing is: it was not written because the target could not be reached,
- * so that the run offers it again.
+ * so that the run offers it again; or it is about to be parked, and a run that ends before that offers it again too.
  * @param targetClusterId null = the cluster of the ledger itself
  */
 export function toLedgerOutcome(
@@ -24,22 +26,32 @@ export function toLedgerOutcome(
   targetClusterId: string | null,
 ): LedgerOutcome | null {
   const {entry} = outcome
-  if (outcome.state === 'replayed') {
+  if (isWritten(outcome)) {
     return {
       ...common(view, entry),
-      state: 'replayed',
+      state: outcome.state,
       target: {...outcome.target, clusterId: targetClusterId},
-      reason: null,
+      reason: outcome.state === 'parked' ? parkedReason(outcome.reason) : null,
     }
   }
-  if (outcome.state === 'unknown' || isNotTried(outcome)) return null
+  if (outcome.state === 'unknown' || isNotTried(outcome) || entry.parks === true) return null
   const {code, message} = outcome.error
   return {...common(view, entry), state: 'failed', target: null, reason: `${code}: ${message}`}
 }
 
 /** The target was not there: neither written nor refused. */
-export function isNotTried(outcome: Exclude<RecordOutcome, {readonly state: 'replayed'}>): boolean {
-  return outcome.error.code === 'E_NOT_WRITTEN' || outcome.error instanceof UnreachableError
+export function isNotTried({error}: Unwritten): boolean {
+  return isUntried(error)
+}
+
+/** As `isNotTried`, by the error. */
+export function isUntried(error: KdlqError): boolean {
+  return error.code === 'E_NOT_WRITTEN' || error instanceof UnreachableError
+}
+
+/** As the ledger keeps it; what was decided begins with the word of `isByPolicy`. */
+function parkedReason({byPolicy, code, message}: ParkingReason): string {
+  return byPolicy ? message : `${code}: ${message}`
 }
 
 function common(

@@ -12,9 +12,10 @@ export async function openDelivery(
   {plan, deliveryTimeoutMs}: RunInput,
   signal: AbortSignal | undefined,
 ): Promise<Delivery | null> {
-  const {toReplay, held} = plan.counts
-  if (open !== undefined) return toReplay > 0 || held > 0 ? open({signal}) : null
-  if (toReplay === 0) return null
+  const {toReplay, held, parked} = plan.counts
+  const writes = toReplay > 0 || parked > 0
+  if (open !== undefined) return writes || held > 0 ? open({signal}) : null
+  if (!writes) return null
   const options = {compression: plan.compression, transactionalId: null, deliveryTimeoutMs}
   return withoutLedger(createIdempotentWriter(await target.writer.open(options)))
 }

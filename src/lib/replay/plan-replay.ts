@@ -1,7 +1,9 @@
 import type {Clock} from '../clock.ts'
+import {createDeadLetter} from '../dead-letter/dead-letter.ts'
 import type {DeadLetter, PartitionScan} from '../dead-letter/model.ts'
 import {scanRecords} from '../dead-letter/scan-records.ts'
 import {formatAddress, isLegalTopicName} from '../kafka/record.ts'
+import type {KafkaRecord} from '../kafka/record.ts'
 import type {Cluster} from '../kafka/ports.ts'
 import type {CompressionType} from '../kafka/records/types.ts'
 import {compileFilters} from '../select/compile.ts'
@@ -9,6 +11,7 @@ import type {FrozenSelection} from '../select/selection.ts'
 import {parseCheckDecisions} from './check-names.ts'
 import type {CheckDecisions} from './check-names.ts'
 import type {Fate} from './check-tally.ts'
+import {dialectsUnder} from './header-policy.ts'
 import type {HeaderPolicy} from './header-policy.ts'
 import {Judge, readTopics} from './judge.ts'
 import {judgeByLedger} from './ledger-judge.ts'
@@ -17,12 +20,15 @@ import {OffsetSet} from './offset-set.ts'
 import type {PartitionOffsets} from './offset-set.ts'
 import {OriginTable, payloadChecksum} from './origins.ts'
 import type {Outgoing} from './outgoing.ts'
-import {PLAN_VERSION} from './plan.ts'
-import type {PlanRange, ReplayPlan} from './plan.ts'
+import {DEFAULT_ERRORS, PLAN_VERSION} from './plan.ts'
+import type {PlanErrors, PlanRange, ReplayPlan} from './plan.ts'
+import {parkingSizeText} from './parked-copy.ts'
+import {lookAtParking} from './plan-parking.ts'
 import {rangeKey, toPlanRange} from './plan-selection.ts'
 import {PlanTotals} from './plan-totals.ts'
 import type {PlanFate} from './plan-totals.ts'
 import {selectTail} from './tail.ts'
+import {singleBatchBytes} from './record-size.ts'
 import {targetTopic} from './target.ts'
 import type {TargetFacts, TargetRule} from './target.ts'
 import {TargetTopics} from './target-topics.ts'
@@ -68,6 +74,10 @@ export interface PlanInput {
   /** Send again what an earlier run may have sent. Left out counts as false. */
   readonly resendUnknown?: boolean | undefined
   readonly maxAttempts: number
+  /** Left out counts as `DEFAULT_ERRORS`. */
+  readonly errors?: PlanErrors | undefined
+  /** A legal topic name, beside the target; null (or left out) = there is none. */
+  readonly parkingTopic?: string | null | undefined
   readonly allow: readonly string[]
   readonly skip: readonly string[]
   readonly exclude?: readonly PartitionOffsets[]
@@ -101,7 +111,8 @@ class Planner {
   readonly #deps: PlanDeps
   readonly #input: PlanInput
   readonly #decisions: CheckDecisions
-  readonly #judge: Judge
+  #judge: Judge
+  #parking: TargetFacts | null = null
   readonly #topics: TargetTopics
   readonly #origins = new OriginTable()
   readonly #exclude: OffsetSet
@@ -118,21 +129,29 @@ class Planner {
     this.#topics = new TargetTopics(deps.target)
     this.#exclude = OffsetSet.from(input.exclude ?? [])
     this.#nowMs = BigInt(deps.clock.now())
-    this.#judge = new Judge({
-      ...input,
+    this.#judge = this.#newJudge()
+  }
+
+  #newJudge(): Judge {
+    return new Judge({
+      ...this.#input,
       decisions: this.#decisions,
       run: RUN_PLACEHOLDER,
       nowMs: this.#nowMs,
-      readTopics: readTopics(deps, input.selection.ranges),
+      readTopics: readTopics(this.#deps, this.#input.selection.ranges),
+      parking: this.#parking,
     })
   }
 
   async plan(options: {readonly signal?: AbortSignal | undefined}): Promise<PlannedReplay> {
+    await this.#lookAtParking(options)
     for (const finding of this.#deps.ledgerFindings ?? []) this.#find(finding)
     const {selection, readRate} = this.#input
     const {source} = this.#deps
-    const filters = await compileFilters(selection.filters)
-    const read = {...options, readRate}
+    const dialects = dialectsUnder(this.#input.headers)
+    const filters = await compileFilters(selection.filters, {dialects})
+    const create = (record: KafkaRecord): DeadLetter => createDeadLetter(record, dialects)
+    const read = {...options, readRate, createDeadLetter: create}
     const {tail} = selection
     const include = tail === null ? null : await selectTail(source, selection, filters, tail, read)
     const scan = scanRecords(source, {...selection, tail: null}, filters, read)
@@ -170,7 +189,7 @@ class Planner {
       return
     }
     const facts = await this.#facts(targetTopic(this.#input.target, failure), options)
-    const judgement = this.#judge.judge(letter, facts, verdict)
+    const judgement = this.#judge.judge(letter, this.#judge.prepare(letter, verdict), facts, verdict)
     if (judgement.fate !== 'send') {
       this.#totals.add(judgement.fate)
       return
@@ -179,6 +198,21 @@ class Planner {
     const repeated = this.#repeated(letter, destination, outgoing)
     this.#totals.add(repeated, destination, outgoing.bytes)
     if (repeated === 'send') this.#totals.sample(letter, destination, outgoing)
+  }
+
+  /** Before the dead letters: whether their copies fit is a check of each. */
+  async #lookAtParking(options: {readonly signal?: AbortSignal | undefined}): Promise<void> {
+    const {parkingTopic = null, selection, ledger} = this.#input
+    if (parkingTopic === null) return
+    const {target} = this.#deps
+    const rules = {readTopics: readTopics(this.#deps, selection.ranges), ledger}
+    const {facts, problem, warning} = await lookAtParking(target, parkingTopic, rules, options)
+    this.#parking = facts
+    this.#judge = this.#newJudge()
+    const {tally} = this.#judge
+    if (problem !== null) tally.note('parking', parkingTopic, problem, true)
+    if (warning !== null) tally.note('parking-copy', parkingTopic, warning, false)
+    if (facts.configError !== null) tally.unknown('parking-copy', `${parkingTopic}: ${facts.configError}`)
   }
 
   /** A finding stops the run unless its check is allowed. */
@@ -218,7 +252,10 @@ class Planner {
     this.#judge.tally.note('attempt-cap', address, `replayed ${attempts} times`, false)
     if (allow.has('attempt-cap')) return null
     this.#held.add(record.topic, record.partition, record.offset)
-    return 'hold'
+    if (this.#parking === null) return 'hold'
+    const size = parkingSizeText(this.#parking, () => singleBatchBytes(record))
+    if (size !== null) this.#judge.tally.note('parking-copy', address, size, false)
+    return 'park'
   }
 
   /** Null for a name that no topic can have. */
@@ -280,6 +317,10 @@ class Planner {
   #toPlan(ranges: readonly PlanRange[], include: OffsetSet | null): ReplayPlan {
     const {input, deps} = {input: this.#input, deps: this.#deps}
     const {selection} = input
+    const parking = this.#parking
+    if (parking !== null && this.#totals.sendsTo(parking.topic)) {
+      this.#judge.tally.note('parking', parking.topic, 'is a target of this run', true)
+    }
     return {
       planVersion: PLAN_VERSION,
       createdAt: String(this.#nowMs),
@@ -301,6 +342,8 @@ class Planner {
       handled: input.handled,
       ...(input.resendUnknown === true ? {resendUnknown: true as const} : {}),
       maxAttempts: input.maxAttempts,
+      errors: input.errors ?? DEFAULT_ERRORS,
+      parking,
       rate: input.rate,
       bytesRate: input.bytesRate,
       compression: input.compression,

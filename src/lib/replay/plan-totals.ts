@@ -6,8 +6,8 @@ import type {PlanSample, ReplayPlan} from './plan.ts'
 
 const MAX_FINGERPRINTS = 1000
 
-/** What a plan does with one dead letter; `hold`: it was replayed too often. */
-export type PlanFate = Fate | 'hold'
+/** What a plan does with one dead letter; `hold` and `park`: it was replayed too often. */
+export type PlanFate = Fate | 'hold' | 'park'
 
 interface Place {
   readonly topic: string
@@ -17,7 +17,7 @@ interface Place {
 /** Sums of a plan in the making. */
 export class PlanTotals {
   selected = 0
-  readonly #fates: Record<PlanFate, number> = {send: 0, skip: 0, hold: 0, refuse: 0}
+  readonly #fates: Record<PlanFate, number> = {send: 0, skip: 0, hold: 0, park: 0, refuse: 0}
   readonly #targets = new Map<string, Place & {count: number; bytes: number}>()
   readonly #fingerprints = new Map<string | null, number>()
   #sample: PlanSample | null = null
@@ -61,10 +61,15 @@ export class PlanTotals {
     }
   }
 
+  /** True when something is sent to a topic. */
+  sendsTo(topic: string): boolean {
+    return [...this.#targets.values()].some(target => target.topic === topic && target.count > 0)
+  }
+
   toPlan(): Pick<ReplayPlan, 'counts' | 'targets' | 'fingerprints' | 'sample'> {
-    const {send, skip, hold, refuse} = this.#fates
+    const {send, skip, hold, park, refuse} = this.#fates
     return {
-      counts: {selected: this.selected, toReplay: send, skipped: skip, held: hold, refused: refuse},
+      counts: {selected: this.selected, toReplay: send, skipped: skip, held: hold, parked: park, refused: refuse},
       targets: [...this.#targets.values()].filter(({count}) => count > 0).toSorted(comparePlaces),
       fingerprints: [...this.#fingerprints]
         .map(([fingerprint, count]) => ({fingerprint, count}))

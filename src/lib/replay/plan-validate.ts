@@ -1,7 +1,8 @@
+import {isFailureField} from '../dialects/mapped-fields.ts'
 import {UsageError} from '../errors.ts'
 import {parseFilterSpec} from '../select/filter-spec.ts'
 import {CHECKS} from './checks.ts'
-import {PLAN_VERSION} from './plan.ts'
+import {DEFAULT_ERRORS, PLAN_VERSION} from './plan.ts'
 import type {ReplayPlan} from './plan.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -126,6 +127,31 @@ const ledger: Rule = (value, at) => {
   object({kind: oneOf('topic', 'file', 'archive', 'none'), ...members})(value, at)
 }
 
+const errors = object({
+  tolerance: oneOf('none', 'all'),
+  retryTimeoutMs: int64,
+  retryDelayMaxMs: when(value => typeof value === 'string' && /^[1-9][0-9]{0,18}$/.test(value), 'at least 1, as text'),
+  log: flag,
+  logIncludeMessages: flag,
+})
+
+const headerMembers = {
+  strip: flag,
+  keep: list(text),
+  drop: list(text),
+  set: list(object({name: text, value: text})),
+  provenance: flag,
+}
+
+const headers: Rule = (value, at) => {
+  const mapped = isObject(value) && isObject(value['mappings']) ? value['mappings'] : null
+  if (mapped === null) return object(headerMembers)(value, at)
+  const unknown = Object.keys(mapped).find(field => !isFailureField(field))
+  if (unknown !== undefined) fail(`${at}.mappings.${unknown}`, 'left out: this version does not know it')
+  const mappings = object(Object.fromEntries(Object.keys(mapped).map(field => [field, list(text)])))
+  object({...headerMembers, mappings})(value, at)
+}
+
 const planMembers = {
   planVersion: oneOf(PLAN_VERSION),
   createdAt: int64,
@@ -145,13 +171,7 @@ const planMembers = {
     partitionFallback: oneOf('key', null),
     topics: list(facts),
   }),
-  headers: object({
-    strip: flag,
-    keep: list(text),
-    drop: list(text),
-    set: list(object({name: text, value: text})),
-    provenance: flag,
-  }),
+  headers,
   timestamp: oneOf('original', 'now'),
   order: oneOf('origin', 'dlq'),
   delivery: oneOf('exactly-once', 'at-least-once'),
@@ -161,13 +181,15 @@ const planMembers = {
     value => typeof value === 'number' && Number.isSafeInteger(value) && value >= 1,
     'a whole number, at least 1',
   ),
+  errors,
+  parking: orNull(facts),
   rate: orNull(rate),
   bytesRate: orNull(rate),
   compression: oneOf('none', 'gzip', 'snappy', 'lz4', 'zstd'),
   allow: list(allowableId),
   skip: list(checkId),
   checks: list(checkResult),
-  counts: object({selected: count, toReplay: count, skipped: count, held: count, refused: count}),
+  counts: object({selected: count, toReplay: count, skipped: count, held: count, parked: count, refused: count}),
   targets: list(object({topic: text, partition: count, count, bytes: count})),
   fingerprints: list(object({fingerprint: orNull(text), count})),
   sample: orNull(
@@ -188,11 +210,20 @@ const plan: Rule = (value, at) => {
   object(resends ? {...planMembers, resendUnknown: oneOf(true)} : planMembers)(value, at)
 }
 
+/** A plan of version 2, before errors were handled as in Connect and could be parked: it means what it meant. */
+function upgraded(json: unknown): unknown {
+  if (!isObject(json) || json['planVersion'] !== 2 || !isObject(json['counts'])) return json
+  const added = {planVersion: PLAN_VERSION, errors: DEFAULT_ERRORS, parking: null}
+  return {...json, ...added, counts: {...json['counts'], parked: 0}}
+}
+
 /**
- * Check that parsed JSON is a plan of this version.
+ * Check that parsed JSON is a plan of this version, or of version 2 (which is read as one without a parking topic, so that a
+ * run that an older kdlq began can be resumed).
  * @throws UsageError that names the place and what it should be; code `E_PLAN_VERSION` for another version
  */
-export function validatePlan(json: unknown): ReplayPlan {
+export function validatePlan(given: unknown): ReplayPlan {
+  const json = upgraded(given)
   const version = isObject(json) ? json['planVersion'] : undefined
   if (version !== undefined && version !== PLAN_VERSION) {
     throw new UsageError(
@@ -209,14 +240,15 @@ export function validatePlan(json: unknown): ReplayPlan {
 }
 
 /** What a plan shows is what it does: numbers that do not agree were changed by hand. */
-function assertSums({source: {ranges}, counts, targets}: ReplayPlan): void {
-  const {selected, toReplay, skipped, held, refused} = counts
+function assertSums({source: {ranges}, counts, targets, parking}: ReplayPlan): void {
+  const {selected, toReplay, skipped, held, parked, refused} = counts
   if (sum(ranges.map(range => range.selected)) !== selected) {
     fail('counts.selected', 'the sum of source.ranges[].selected')
   }
-  if (toReplay + skipped + held + refused !== selected) {
-    fail('counts.selected', 'toReplay + skipped + held + refused')
+  if (toReplay + skipped + held + parked + refused !== selected) {
+    fail('counts.selected', 'toReplay + skipped + held + parked + refused')
   }
+  if (parked > 0 && parking === null) fail('counts.parked', '0 without a parking topic')
   if (refused === 0 && sum(targets.map(target => target.count)) !== toReplay) {
     fail('counts.toReplay', 'the sum of targets[].count')
   }

@@ -6,7 +6,7 @@ import type {PartitionOffsets} from './offset-set.ts'
 import type {TargetFacts, TargetRule} from './target.ts'
 
 /** Version of the plan's shape; a plan of another version is refused. */
-export const PLAN_VERSION = 2
+export const PLAN_VERSION = 3
 
 /** `exactly-once`: records and their ledger entries in one transaction. */
 export type Delivery = 'exactly-once' | 'at-least-once'
@@ -22,6 +22,28 @@ export type PlanLedger =
   /** The ledger file of the archive that is written to. */
   | {readonly kind: 'archive'}
   | {readonly kind: 'none'}
+
+/** How a run handles failures: `errors.*` of a connector, under Connect's meaning (KIP-298). Times are int64 as text. */
+export interface PlanErrors {
+  /** `none`: the run stops at the first record that failed. */
+  readonly tolerance: 'none' | 'all'
+  /** How long an operation that fails with a retriable error is repeated, ms; 0 = not at all, negative = without end. */
+  readonly retryTimeoutMs: string
+  /** Longest pause between two attempts, ms. */
+  readonly retryDelayMaxMs: string
+  readonly log: boolean
+  /** Log the address of the dead letter too. */
+  readonly logIncludeMessages: boolean
+}
+
+/** What a run does when nothing is said. */
+export const DEFAULT_ERRORS: PlanErrors = {
+  tolerance: 'all',
+  retryTimeoutMs: '0',
+  retryDelayMaxMs: '60000',
+  log: false,
+  logIncludeMessages: false,
+}
 
 /** One frozen range of a plan: from <= offset < to. */
 export interface PlanRange {
@@ -80,8 +102,10 @@ export interface PlanCounts {
   readonly toReplay: number
   /** Left out by `--skip`, by exclusion, as handled, or as an older copy of one origin. */
   readonly skipped: number
-  /** Left out because they were replayed as often as `maxAttempts` allows. */
+  /** Left out because they were replayed as often as `maxAttempts` allows, and there is no parking topic. */
   readonly held: number
+  /** As `held`, with a parking topic: they go there. */
+  readonly parked: number
   /** Stop the run: found by a check that was neither allowed nor skipped. */
   readonly refused: number
 }
@@ -98,7 +122,7 @@ export interface ReplayPlan {
     /** Only these of the ranges; null = all that the filters let through. */
     readonly include: readonly PartitionOffsets[] | null
     readonly exclude: readonly PartitionOffsets[]
-    /** Left out because they were replayed too often. */
+    /** Replayed too often: they are parked where there is a parking topic, else left out. */
     readonly held: readonly PartitionOffsets[]
   }
   readonly target: PlanCluster & TargetRule & {readonly topics: readonly TargetFacts[]}
@@ -112,8 +136,11 @@ export interface ReplayPlan {
   readonly handled: HandledRule
   /** Dead letters that an earlier run announced and did not settle are sent again; absent = they are left out as handled. */
   readonly resendUnknown?: true
-  /** Replays of one chain of dead letters; what was replayed that often is held. */
+  /** Replays of one chain of dead letters; what was replayed that often is parked or held. */
   readonly maxAttempts: number
+  readonly errors: PlanErrors
+  /** The topic, beside the targets, for what cannot be replayed; null = there is none. */
+  readonly parking: TargetFacts | null
   /** Records a second; null = no bound. */
   readonly rate: number | null
   /** Bytes a second; null = no bound. */

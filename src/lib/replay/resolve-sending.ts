@@ -1,9 +1,11 @@
 import {UnreachableError} from '../errors.ts'
 import type {Cluster} from '../kafka/ports.ts'
 import {formatAddress} from '../kafka/record.ts'
+import type {RecordHeader} from '../kafka/record.ts'
 import {recordsIn} from '../kafka/records/records-in.ts'
 import type {LedgerIndex, RunEntry} from './ledger/index-table.ts'
 import {placeName} from './ledger/names.ts'
+import {parkedBy} from './parked-copy.ts'
 import type {ReplayPlan} from './plan.ts'
 import {isProvenanceName, parseProvenance} from './provenance.ts'
 
@@ -40,10 +42,13 @@ export async function resolveSending(
   const resolutions = new Map<string, Resolution>()
   const open = [...index.entriesOfRun(run)].filter(({state}) => state === 'sending')
   if (open.length === 0) return resolutions
-  const searches = plan.headers.provenance ? searchesOf(open, index, run) : new Map<string, Search>()
-  const {found, whole} = await search(target, searches, run, signal)
+  const parking = plan.parking?.topic ?? null
+  // A parked copy names run and dead letter in any case.
+  const marked = open.filter(entry => plan.headers.provenance || entry.target?.topic === parking)
+  const {found, whole} = await search(target, searchesOf(marked, index, run), {run, parking}, signal)
+  const topics = plan.parking === null ? plan.target.topics : [...plan.target.topics, plan.parking]
   const compacted = new Set(
-    plan.target.topics.filter(({cleanupPolicy}) => cleanupPolicy?.includes('compact') === true).map(({topic}) => topic),
+    topics.filter(({cleanupPolicy}) => cleanupPolicy?.includes('compact') === true).map(({topic}) => topic),
   )
   for (const {source, target: place} of open) {
     const address = formatAddress(source)
@@ -76,7 +81,7 @@ function searchesOf(open: readonly RunEntry[], index: LedgerIndex, run: string):
 async function search(
   {reader}: Pick<Cluster, 'reader'>,
   searches: ReadonlyMap<string, Search>,
-  run: string,
+  {run, parking}: {readonly run: string; readonly parking: string | null},
   signal: AbortSignal | undefined,
 ): Promise<{
   readonly found: ReadonlyMap<string, {topic: string; partition: number; offset: bigint}>
@@ -109,12 +114,25 @@ async function search(
     const {topic, partition} = block
     if (block.notices.some(({kind}) => kind !== 'gap')) whole.delete(placeName(topic, partition))
     for (const cursor of recordsIn(block)) {
-      for (const {name, value} of cursor.toRecord(topic, partition).headers) {
-        const provenance = isProvenanceName(name) ? parseProvenance(value) : null
-        if (provenance?.run !== run) continue
-        found.set(provenance.deadLetter, {topic, partition, offset: cursor.offset})
+      const {headers} = cursor.toRecord(topic, partition)
+      for (const deadLetter of topic === parking ? parkedIn(headers, run) : sentIn(headers, run)) {
+        found.set(deadLetter, {topic, partition, offset: cursor.offset})
       }
     }
   }
   return {found, whole}
+}
+
+/** The dead letter that a run sent as this record. */
+function sentIn(headers: readonly RecordHeader[], run: string): readonly string[] {
+  return headers.flatMap(({name, value}) => {
+    const provenance = isProvenanceName(name) ? parseProvenance(value) : null
+    return provenance?.run === run ? [provenance.deadLetter] : []
+  })
+}
+
+/** The dead letter that a run parked as this record. */
+function parkedIn(headers: readonly RecordHeader[], run: string): readonly string[] {
+  const parked = parkedBy(headers)
+  return parked?.run === run ? [parked.deadLetter] : []
 }

@@ -1,3 +1,5 @@
+import {NO_METRICS} from './run-metrics.ts'
+import type {MetricsSnapshot} from '../connect-engine/metrics.ts'
 import type {PartitionScan} from '../dead-letter/model.ts'
 import type {CheckResult, ReplayPlan} from './plan.ts'
 
@@ -9,6 +11,7 @@ export interface ReplayCounts {
   readonly selected: number
   /** Acknowledged by the target. */
   readonly replayed: number
+  /** Acknowledged by the parking topic; `parking` says why. */
   readonly parked: number
   readonly discarded: number
   /** Left out by the plan: `--skip`, excluded, an older copy of one origin. */
@@ -27,13 +30,14 @@ export interface ReplayCounts {
 /** One record that was not replayed, and why. */
 export interface RecordFailure {
   readonly address: string
-  readonly state: 'failed' | 'unknown'
+  /** `parked`: its replay failed, and it went to the parking topic. */
+  readonly state: 'failed' | 'unknown' | 'parked'
   readonly code: string
   readonly message: string
 }
 
 /** Why a run ended before its plan did. */
-export type StopReason = 'signal' | 'max-duration' | 'max-failed' | 'target-unreachable' | 'error'
+export type StopReason = 'signal' | 'max-duration' | 'max-failed' | 'errors-tolerance' | 'target-unreachable' | 'error'
 
 /** Result of `replay`: JSON as it is. */
 export interface ReplayResult {
@@ -47,7 +51,16 @@ export interface ReplayResult {
   /** At most 1000, in the order in which they became known; `failuresOmitted` says how many more there are. */
   readonly failures: readonly RecordFailure[]
   readonly failuresOmitted: number
-  readonly metrics: {
+  /** Null without a parking topic. */
+  readonly parking: {
+    readonly topic: string
+    /** Part of `parked`: their replay failed. */
+    readonly failed: number
+    /** Part of `parked`: they were replayed too often. */
+    readonly policy: number
+  } | null
+  /** With those of error handling, under the names of KIP-298; of all processes of the run that came to their end. */
+  readonly metrics: MetricsSnapshot & {
     readonly recordsReplayed: number
     /** Bytes of the acknowledged records before compression. */
     readonly bytesReplayed: number
@@ -87,7 +100,9 @@ export function unexecuted(plan: ReplayPlan, scanned: readonly PartitionScan[], 
     targets: [],
     failures: [],
     failuresOmitted: 0,
+    parking: plan.parking === null ? null : {topic: plan.parking.topic, failed: 0, policy: 0},
     metrics: {
+      ...NO_METRICS,
       recordsReplayed: 0,
       bytesReplayed: 0,
       chunks: 0,

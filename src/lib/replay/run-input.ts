@@ -1,4 +1,7 @@
 import type {Clock} from '../clock.ts'
+import type {RandomSource} from '../connect-engine/backoff.ts'
+import type {MetricsSnapshot} from '../connect-engine/metrics.ts'
+import type {LogSink} from '../connect-engine/reporter.ts'
 import type {Cluster} from '../kafka/ports.ts'
 import type {OpenDelivery} from './delivery.ts'
 import type {ReplayPlan} from './plan.ts'
@@ -9,6 +12,10 @@ export interface RunDeps {
   readonly target: Cluster
   readonly clock: Clock
   readonly onProgress?: ((progress: RunProgress) => void) | undefined
+  /** Where failures are logged, if the plan says so. */
+  readonly onErrorLogged?: LogSink | undefined
+  /** Jitter of retries; absent = the runtime's random numbers. */
+  readonly random?: RandomSource | undefined
   /** Opens the run's delivery once it is sure to write; default: an idempotent producer without a ledger. */
   readonly openDelivery?: OpenDelivery | undefined
 }
@@ -19,6 +26,7 @@ export interface RunProgress {
   readonly done: number
   readonly total: number
   readonly replayed: number
+  readonly parked: number
   readonly failed: number
 }
 
@@ -26,8 +34,10 @@ export interface RunProgress {
 export interface RunInput {
   readonly run: string
   readonly plan: ReplayPlan
-  /** Stop after more than this many failed records; 0 = at the first one, null = never. */
+  /** Stop after more than this many failed records, parked ones included; 0 = at the first one, null = never. */
   readonly maxFailed: number | null
+  /** What earlier processes of this run counted; left out = nothing. */
+  readonly earlierMetrics?: MetricsSnapshot | undefined
   readonly maxDurationMs: number | null
   /** Limit for the outcome of one batch, its repetitions included, ms. */
   readonly deliveryTimeoutMs: number

@@ -1,41 +1,40 @@
 import {setImmediate} from 'node:timers/promises'
+import type {MetricsSnapshot} from '../connect-engine/metrics.ts'
 import type {DeadLetter} from '../dead-letter/model.ts'
 import type {MatchedRecord, RecordScan} from '../dead-letter/scan-records.ts'
 import {RecordError} from '../errors.ts'
+import type {KafkaRecord} from '../kafka/record.ts'
 import type {RecordCursor} from '../kafka/records/types.ts'
 import {parseCheckDecisions} from './check-names.ts'
-import {Chunk} from './chunk.ts'
-import type {ChunkEntry, ChunkLimits} from './chunk.ts'
+import {ChunkSender} from './chunk-sender.ts'
+import type {ChunkEntry, ParkingReason} from './chunk.ts'
 import type {Delivery} from './delivery.ts'
 import {EarlierProcesses} from './earlier-processes.ts'
 import {endDelivery, isFenced} from './end-delivery.ts'
-import {HeldLetters} from './held-letters.ts'
-import {InFlight} from './in-flight.ts'
 import {Judge, readTopics} from './judge.ts'
-import {judgeByLedger} from './ledger-judge.ts'
+import {capReason, judgeByLedger} from './ledger-judge.ts'
 import type {LedgerVerdict} from './ledger-judge.ts'
 import {ledgerOrigin} from './ledger-outcomes.ts'
 import {payloadSha256} from './ledger/checksum.ts'
+import {NotedLetters} from './noted-letters.ts'
 import {openDelivery} from './open-delivery.ts'
 import {OffsetSet} from './offset-set.ts'
 import {mergeByOrigin} from './order.ts'
 import type {Outgoing} from './outgoing.ts'
+import {capHeaders, parkedCopy} from './parked-copy.ts'
 import {PlanBudget} from './plan-budget.ts'
 import {openScans, scannedOf} from './plan-scans.ts'
+import {orAbort} from './race.ts'
 import type {ReplayOutcome, StopReason} from './result.ts'
+import {RunErrors} from './run-errors.ts'
+import type {StageOutcome} from './run-errors.ts'
 import type {RunDeps, RunInput} from './run-input.ts'
-import {isOutOfReach, reasonOf, Stop, targetUnreachable} from './run-stop.ts'
+import {addMetrics, NO_METRICS} from './run-metrics.ts'
+import {reasonOf, Stop} from './run-stop.ts'
 import {RunState} from './run-state.ts'
 import {targetTopic} from './target.ts'
 import type {TargetFacts} from './target.ts'
-import {Throttle} from './throttle.ts'
 import {verifyPlan} from './verify-plan.ts'
-import type {ChunkWriter} from './write-chunk.ts'
-
-/** Chunks when no rate bounds them; also the memory that a run needs at most, about three times. */
-const CHUNK_LIMITS: ChunkLimits = {maxRecords: 20_000, maxBytes: 16 * 1024 * 1024}
-/** Batches are at most this large before compression, or as large as their one record. */
-const BATCH_BYTES = 1024 * 1024 - 4096
 
 /** Records that are prepared in a few milliseconds. */
 const RECORDS_A_BREATH = 100
@@ -59,34 +58,36 @@ export async function runReplay(
   return new Run(deps, input, delivery).execute(signal ?? new AbortController().signal)
 }
 
+/** What a run writes with. */
+interface Out {
+  readonly delivery: Delivery
+  readonly sender: ChunkSender
+}
+
 class Run {
   readonly #deps: RunDeps
   readonly #input: RunInput
   readonly #state = new RunState()
-  readonly #throttle: Throttle
-  readonly #limits: ChunkLimits
   readonly #judge: Judge
   readonly #facts: ReadonlyMap<string, TargetFacts>
   readonly #include: OffsetSet | null
   readonly #exclude: OffsetSet
-  readonly #heldLetters: HeldLetters
+  /** At the cap: held, or parked. */
+  readonly #capped: OffsetSet
+  readonly #notes: NotedLetters
+  readonly #errors: RunErrors
   readonly #budget: PlanBudget
   readonly #delivery: Delivery | null
+  readonly #sender: ChunkSender | null
   readonly #earlier: EarlierProcesses
-  #chunk = new Chunk()
   /** Records that were prepared without a pause. */
   #unbroken = 0
-  readonly #inFlight = new InFlight()
   #settled = true
 
   constructor(deps: RunDeps, input: RunInput, delivery: Delivery | null) {
     const {plan} = input
     this.#deps = deps
     this.#input = input
-    this.#throttle = new Throttle(deps.clock, {recordsPerSecond: plan.rate, bytesPerSecond: plan.bytesRate})
-    const burst = this.#throttle.burstRecords
-    this.#limits =
-      burst === null ? CHUNK_LIMITS : {...CHUNK_LIMITS, maxRecords: Math.min(burst, CHUNK_LIMITS.maxRecords)}
     this.#judge = new Judge({
       ...plan,
       decisions: parseCheckDecisions(plan.allow, plan.skip),
@@ -98,9 +99,19 @@ class Run {
     this.#include = plan.source.include === null ? null : OffsetSet.from(plan.source.include)
     this.#budget = new PlanBudget(plan.targets)
     this.#exclude = OffsetSet.from(plan.source.exclude)
-    this.#heldLetters = new HeldLetters(OffsetSet.from(plan.source.held), delivery, this.#state)
+    this.#capped = OffsetSet.from(plan.source.held)
+    this.#notes = new NotedLetters(delivery, this.#state)
+    this.#errors = new RunErrors(deps, input)
     this.#delivery = delivery
-    this.#earlier = new EarlierProcesses(delivery, this.#state, this.#budget, input.resendUnknown === true)
+    this.#earlier = new EarlierProcesses(delivery, this.#state, {
+      budget: this.#budget,
+      resendUnknown: input.resendUnknown === true,
+      parking: plan.parking?.topic ?? null,
+    })
+    this.#sender =
+      delivery === null
+        ? null
+        : new ChunkSender({...deps, state: this.#state, errors: this.#errors}, delivery.writer, input)
   }
 
   async execute(outer: AbortSignal): Promise<ReplayOutcome> {
@@ -115,8 +126,8 @@ class Run {
     let stop: StopReason | null = null
     let error: unknown = null
     try {
-      if (this.#delivery === null) await this.#skipAll(scans)
-      else await this.#write(scans, this.#delivery, signal)
+      if (this.#delivery === null || this.#sender === null) await this.#skipAll(scans)
+      else await this.#write(scans, {delivery: this.#delivery, sender: this.#sender}, signal)
     } catch (caught) {
       stop = reasonOf(caught, outer)
       error = caught instanceof Stop ? caught.cause : caught
@@ -124,33 +135,36 @@ class Run {
       timer.abort()
       await timeUp
     }
-    const result = this.#result(scans, stop, clock.monotonic() - started)
+    const metrics = addMetrics(this.#input.earlierMetrics ?? NO_METRICS, this.#errors.metrics)
+    const result = this.#result(scans, stop, clock.monotonic() - started, metrics)
     if (this.#delivery === null) return {result, error}
     const ended = await endDelivery(this.#deps.clock, this.#delivery, {result, error, settled: this.#settled}, outer)
     return {result, error: error ?? ended}
   }
 
-  async #write(scans: readonly RecordScan[], delivery: Delivery, signal: AbortSignal): Promise<void> {
+  async #write(scans: readonly RecordScan[], out: Out, signal: AbortSignal): Promise<void> {
     try {
       if (this.#input.plan.order === 'origin') {
         const accepts = (match: MatchedRecord): boolean => this.#isOpen(match)
         const merged = mergeByOrigin(scans, {accepts, onDisorder: () => void this.#state.disorder++})
-        for await (const letter of merged) await this.#take(letter, null, delivery, signal)
+        for await (const letter of merged) await this.#take(letter, null, out, signal)
       } else {
         for (const scan of scans) {
           for await (const scanned of scan) {
             for (const match of scanned.matches()) {
-              if (this.#isOpen(match)) await this.#take(match.deadLetter(), match.cursor, delivery, signal)
+              if (this.#isOpen(match)) await this.#take(match.deadLetter(), match.cursor, out, signal)
             }
           }
         }
       }
-      await this.#flush(delivery.writer, signal)
-      await this.#inFlight.settle(signal)
+      await out.sender.flush(signal)
+      await out.sender.settle(signal)
       await this.#earlier.settle(signal)
-      await this.#heldLetters.settle(signal)
+      await this.#notes.settle(signal)
     } finally {
-      await this.#settleLast()
+      await this.#settleLast(out.sender)
+      // Whatever is still being tried again ends with the run.
+      this.#errors.stop()
     }
   }
 
@@ -160,7 +174,7 @@ class Run {
       for await (const scanned of scan) {
         for (const {topic, partition, cursor} of scanned.matches()) {
           if (this.#include?.has(topic, partition, cursor.offset) === false) continue
-          if (this.#heldLetters.has(topic, partition, cursor.offset)) this.#state.hold()
+          if (this.#capped.has(topic, partition, cursor.offset)) this.#state.hold()
           else this.#state.skip()
         }
       }
@@ -171,7 +185,12 @@ class Run {
   #isOpen({topic, partition, cursor: {offset}}: MatchedRecord): boolean {
     if (this.#include?.has(topic, partition, offset) === false) return false
     if (this.#earlier.did(topic, partition, offset)) return false
-    if (this.#heldLetters.has(topic, partition, offset)) return !this.#heldLetters.count()
+    if (this.#capped.has(topic, partition, offset)) {
+      // Parking needs the record, a ledger its key and value.
+      if (this.#input.plan.parking !== null || this.#notes.hasLedger) return true
+      this.#state.hold()
+      return false
+    }
     if (this.#exclude.has(topic, partition, offset)) this.#state.skip()
     else return true
     return false
@@ -189,104 +208,117 @@ class Run {
   }
 
   /** One dead letter: out, or into the chunk. Waits only while the chunk is empty. */
-  async #take(letter: DeadLetter, cursor: RecordCursor | null, delivery: Delivery, signal: AbortSignal): Promise<void> {
-    await this.#breathe()
+  async #take(letter: DeadLetter, cursor: RecordCursor | null, out: Out, signal: AbortSignal): Promise<void> {
+    const {delivery, sender} = out
+    await this.#breathe(sender)
     const {record, failure} = letter
     const {plan} = this.#input
     const verdict = judgeByLedger(delivery.view, letter, plan)
+    const isCapped = this.#capped.has(record.topic, record.partition, record.offset)
     const entry: ChunkEntry = {
       topic: record.topic,
       partition: record.partition,
       offset: record.offset,
-      attempt: verdict.attempts + 1,
+      attempt: isCapped ? verdict.attempts : verdict.attempts + 1,
       origin: ledgerOrigin(failure),
       sha256: delivery.view === null ? NO_CHECKSUM : payloadSha256(record.key, record.value),
+      ...this.#errors.keep(record),
     }
-    if (this.#heldLetters.has(record.topic, record.partition, record.offset)) {
-      if (!this.#heldLetters.hold({...entry, attempt: verdict.attempts})) return
-      // One transaction at a time.
-      await this.#inFlight.settle(signal)
-      await this.#heldLetters.settle(signal)
+    if (await this.#earlier.resolve(entry, isCapped, signal)) return
+    if (isCapped) {
+      await this.#atCap(entry, record, sender, signal)
       return
     }
-    if (await this.#earlier.resolve(entry, signal)) return
     if (!delivery.resolutions.has(letter.address) && this.#isDecided(letter, verdict)) return
     const topic = targetTopic(plan.target, failure)
     const facts = topic === null ? null : (this.#facts.get(topic) ?? null)
-    const judgement = this.#judge.judge(letter, facts, verdict)
+    const prepared = this.#outgoing(letter, entry, verdict, sender, signal)
+    const outgoing = prepared instanceof Promise ? await prepared : prepared
+    if (outgoing === null) return
+    const judgement = this.#judge.judge(letter, outgoing, facts, verdict)
     if (judgement.fate !== 'send') {
       if (judgement.fate === 'skip') this.#state.skip()
       else this.#state.fail(entry, 'failed', new RecordError('refused by a check', {code: 'E_CHECKS_REFUSED'}))
       return
     }
-    const {destination, outgoing} = judgement
-    const {writer} = delivery
+    const {destination} = judgement
     if (!this.#budget.take(destination)) {
       this.#state.fail(entry, 'failed', new RecordError('the plan does not show this write', {code: 'E_PLAN_EXCEEDED'}))
       return
     }
-    if (this.#chunk.isFull(this.#limits, destination, this.#batchBytes(facts), outgoing.bytes)) {
-      await this.#flush(writer, signal)
+    await sender.add(destination, entry, {cursor, outgoing, facts}, signal)
+  }
+
+  /** The stage TRANSFORMATION; null = it failed, and that was dealt with. Only a retry waits, with nothing collected. */
+  #outgoing(
+    letter: DeadLetter,
+    entry: ChunkEntry,
+    verdict: LedgerVerdict,
+    sender: ChunkSender,
+    signal: AbortSignal,
+  ): Outgoing | null | Promise<Outgoing | null> {
+    const outcome = this.#errors.transform(entry, () => this.#judge.prepare(letter, verdict))
+    if (outcome instanceof Promise) return this.#retried(outcome, entry, sender, signal)
+    return outcome.kind === 'done' ? outcome.value : this.#notReady(outcome, entry, sender, signal)
+  }
+
+  async #retried(
+    pending: Promise<StageOutcome<Outgoing>>,
+    entry: ChunkEntry,
+    sender: ChunkSender,
+    signal: AbortSignal,
+  ): Promise<Outgoing | null> {
+    // Owned below, behind what was collected so far.
+    pending.catch(() => undefined)
+    await sender.flush(signal)
+    const outcome = await orAbort(pending, signal)
+    return outcome.kind === 'done' ? outcome.value : this.#notReady(outcome, entry, sender, signal)
+  }
+
+  async #notReady(
+    {error, copy, exceeded}: Extract<StageOutcome<Outgoing>, {readonly kind: 'failed'}>,
+    entry: ChunkEntry,
+    sender: ChunkSender,
+    signal: AbortSignal,
+  ): Promise<null> {
+    if (copy !== null) await sender.park(copy, signal)
+    else if (this.#notes.fail(entry, error)) await this.#settleNotes(sender, signal)
+    if (!exceeded) return null
+    await sender.flush(signal)
+    await this.#settleNotes(sender, signal)
+    throw new Stop('errors-tolerance')
+  }
+
+  /** Replayed too often. */
+  async #atCap(entry: ChunkEntry, record: KafkaRecord, sender: ChunkSender, signal: AbortSignal): Promise<void> {
+    const {plan, run} = this.#input
+    if (plan.parking === null) {
+      if (this.#notes.hold(entry)) await this.#settleNotes(sender, signal)
+      return
     }
-    await this.#tokens(outgoing, writer, signal)
-    const timestamp = outgoing.timestamp ?? BigInt(this.#deps.clock.now())
-    this.#chunk.add(destination, entry, cursor, outgoing, timestamp)
+    const message = capReason(entry.attempt)
+    const reason: ParkingReason = {byPolicy: true, code: 'E_ATTEMPT_CAP', message}
+    const letter = {...record, headers: capHeaders(record, run, message)}
+    const nowMs = BigInt(this.#deps.clock.now())
+    await sender.park(parkedCopy(plan.parking, entry, letter, {reason, nowMs}), signal)
+  }
+
+  /** One transaction at a time. */
+  async #settleNotes(sender: ChunkSender, signal: AbortSignal): Promise<void> {
+    await sender.settle(signal)
+    await this.#notes.settle(signal)
   }
 
   /** Let answers in: while the next chunk is filled, the transaction of this one must not stay open for it. */
-  async #breathe(): Promise<void> {
-    if (this.#inFlight.isEmpty || ++this.#unbroken < RECORDS_A_BREATH) return
+  async #breathe(sender: ChunkSender): Promise<void> {
+    if (sender.isIdle || ++this.#unbroken < RECORDS_A_BREATH) return
     this.#unbroken = 0
     await setImmediate()
   }
 
-  /** Tokens for one record. When there are none the chunk goes out first: nothing waits inside a chunk. */
-  async #tokens(outgoing: Outgoing, writer: ChunkWriter, signal: AbortSignal): Promise<void> {
-    while (!this.#throttle.tryTake(outgoing.bytes)) {
-      await this.#flush(writer, signal)
-      const from = this.#deps.clock.monotonic()
-      await this.#throttle.wait({signal})
-      this.#state.throttledMs += this.#deps.clock.monotonic() - from
-    }
-  }
-
-  #batchBytes(facts: TargetFacts | null): number {
-    return Math.min(BATCH_BYTES, facts?.maxMessageBytes ?? BATCH_BYTES)
-  }
-
-  /** Send the chunk; one may be in flight while the next is filled. */
-  async #flush(writer: ChunkWriter, signal: AbortSignal): Promise<void> {
-    if (this.#chunk.records === 0) return
-    await this.#inFlight.settle(signal)
-    signal.throwIfAborted()
-    const chunk = this.#chunk
-    this.#chunk = new Chunk()
-    this.#state.chunks++
-    this.#inFlight.start(chunk, counted => this.#send(chunk, writer, counted))
-  }
-
-  async #send(chunk: Chunk, writer: ChunkWriter, counted: () => void): Promise<void> {
-    const outcomes = await writer.write(chunk, {signal: this.#inFlight.gaveUp})
-    if (this.#inFlight.gaveUp.aborted) return
-    counted()
-    const failedBefore = this.#state.failed
-    const bytesPerRecord = chunk.bytes / Math.max(1, chunk.records)
-    for (const outcome of outcomes) {
-      this.#state.outcome(outcome)
-      if (outcome.state === 'replayed') this.#state.bytesReplayed += bytesPerRecord
-    }
-    this.#progress()
-    const [first] = outcomes
-    if (first !== undefined && first.state !== 'replayed' && outcomes.every(isOutOfReach)) {
-      throw new Stop('target-unreachable', targetUnreachable(first.error))
-    }
-    const {maxFailed} = this.#input
-    if (maxFailed !== null && this.#state.failed > Math.max(maxFailed, failedBefore)) throw new Stop('max-failed')
-  }
-
   /** Whatever happened, give the chunk in flight its time; when that is over, its records are `unknown`. */
-  async #settleLast(): Promise<void> {
-    const unsettled = await this.#inFlight.settleLast(this.#deps.clock)
+  async #settleLast(sender: ChunkSender): Promise<void> {
+    const unsettled = await sender.settleLast()
     if (unsettled === null) return
     // Whoever has the run now decides about this chunk: for this process it was not reached.
     if (isFenced(unsettled.error)) return
@@ -304,12 +336,12 @@ class Run {
     }
   }
 
-  #progress(): void {
-    const {selected, replayed, failed} = this.#state.counts()
-    this.#deps.onProgress?.({done: selected, total: this.#input.plan.counts.selected, replayed, failed})
-  }
-
-  #result(scans: readonly RecordScan[], stop: StopReason | null, durationMs: number): ReplayOutcome['result'] {
+  #result(
+    scans: readonly RecordScan[],
+    stop: StopReason | null,
+    durationMs: number,
+    metrics: MetricsSnapshot,
+  ): ReplayOutcome['result'] {
     const {plan, run} = this.#input
     const missing = Math.max(0, plan.counts.selected - this.#state.counts().selected)
     if (stop === null) this.#state.gone(missing)
@@ -322,7 +354,9 @@ class Run {
       targets: this.#state.targets(),
       failures: this.#state.failures,
       failuresOmitted: this.#state.failuresOmitted,
+      parking: plan.parking === null ? null : {topic: plan.parking.topic, ...this.#state.parked},
       metrics: {
+        ...metrics,
         recordsReplayed: replayed,
         bytesReplayed: Math.round(this.#state.bytesReplayed),
         chunks: this.#state.chunks,

@@ -1,5 +1,5 @@
 import {formatAddress} from '../kafka/record.ts'
-import type {ChunkEntry, RecordOutcome} from './chunk.ts'
+import type {ChunkEntry, ParkingReason, RecordOutcome} from './chunk.ts'
 import type {RecordFailure, ReplayCounts, ReplayResult} from './result.ts'
 import {ZERO_COUNTS} from './result.ts'
 
@@ -11,6 +11,8 @@ export class RunState {
   #replayed = 0
   #skipped = 0
   #held = 0
+  #parkedFailed = 0
+  #parkedByPolicy = 0
   #failed = 0
   #unknown = 0
   #gone = 0
@@ -31,6 +33,16 @@ export class RunState {
 
   get failed(): number {
     return this.#failed
+  }
+
+  /** Records whose replay failed, parked or not: what `--max-failed` counts. */
+  get refused(): number {
+    return this.#failed + this.#parkedFailed
+  }
+
+  /** Parked records, by why. */
+  get parked(): {readonly failed: number; readonly policy: number} {
+    return {failed: this.#parkedFailed, policy: this.#parkedByPolicy}
   }
 
   get failuresOmitted(): number {
@@ -63,11 +75,30 @@ export class RunState {
   ): void {
     if (state === 'failed') this.#failed++
     else this.#unknown++
+    this.#name(entry, state, error)
+  }
+
+  /** In the parking topic: acknowledged, or found there. */
+  park(entry: Pick<ChunkEntry, 'topic' | 'partition' | 'offset'>, reason: ParkingReason): void {
+    if (reason.byPolicy) this.#parkedByPolicy++
+    else this.#parkedFailed++
+    if (!reason.byPolicy) this.#name(entry, 'parked', reason)
+  }
+
+  #name(
+    entry: Pick<ChunkEntry, 'topic' | 'partition' | 'offset'>,
+    state: RecordFailure['state'],
+    error: {readonly code: string; readonly message: string},
+  ): void {
     if (this.failures.length >= MAX_FAILURES) this.#omitted++
     else this.failures.push({address: formatAddress(entry), state, code: error.code, message: error.message})
   }
 
   outcome(outcome: RecordOutcome): void {
+    if (outcome.state === 'parked') {
+      this.park(outcome.entry, outcome.reason)
+      return
+    }
     if (outcome.state !== 'replayed') {
       this.fail(outcome.entry, outcome.state, outcome.error)
       return
@@ -86,13 +117,14 @@ export class RunState {
   counts(): ReplayCounts {
     const parts = {
       replayed: this.#replayed,
+      parked: this.#parkedFailed + this.#parkedByPolicy,
       skipped: this.#skipped,
       held: this.#held,
       failed: this.#failed,
       unknown: this.#unknown,
       gone: this.#gone,
     }
-    const selected = parts.replayed + parts.skipped + parts.held + parts.failed + parts.unknown + parts.gone
+    const selected = Object.values(parts).reduce((sum, count) => sum + count, 0)
     return {...ZERO_COUNTS, ...parts, selected}
   }
 

@@ -1,5 +1,6 @@
 import {KafkaError, UnreachableError} from '../errors.ts'
 import type {KdlqError} from '../errors.ts'
+import {isWritten} from './chunk.ts'
 import type {RecordOutcome} from './chunk.ts'
 import type {StopReason} from './result.ts'
 
@@ -14,7 +15,7 @@ export class Stop extends KafkaError {
 
 /** Nothing came back: neither an acknowledgement nor a refusal. */
 export function isOutOfReach(outcome: RecordOutcome): boolean {
-  if (outcome.state === 'replayed') return false
+  if (isWritten(outcome)) return false
   return (
     outcome.state === 'unknown' || outcome.error.code === 'E_NOT_WRITTEN' || outcome.error instanceof UnreachableError
   )

@@ -98,3 +98,20 @@ export function resolveDestination(
   const address = Buffer.from(`${record.topic}:${record.partition}:${record.offset}`)
   return {kind: 'known', topic, partition: partitionForKey(address, partitions), fallback: 'spread'}
 }
+
+/** True when Kafka would delete a record of this time again soon: `retention.ms` of a topic that deletes by record time. */
+export function isExpired(facts: TargetFacts, timestamp: bigint, nowMs: bigint): boolean {
+  const {retentionMs, cleanupPolicy, timestampType} = facts
+  if (retentionMs === null || timestampType === 'LogAppendTime' || cleanupPolicy?.includes('delete') === false)
+    return false
+  const retention = BigInt(retentionMs)
+  return retention >= 0n && timestamp < nowMs - retention
+}
+
+/** Where a time lies outside `message.timestamp.before.max.ms` and `message.timestamp.after.max.ms`; null = inside. */
+export function outOfRange(facts: TargetFacts, timestamp: bigint, nowMs: bigint): 'future' | 'past' | null {
+  const {timestampType, timestampBeforeMaxMs: before, timestampAfterMaxMs: after} = facts
+  if (timestampType === 'LogAppendTime') return null
+  if (after !== null && timestamp - nowMs > BigInt(after)) return 'future'
+  return before !== null && nowMs - timestamp > BigInt(before) ? 'past' : null
+}

@@ -1,18 +1,19 @@
 import type {Clock} from '../clock.ts'
-import {BugError, isKdlqError, RefusedError} from '../errors.ts'
+import {isKdlqError, RefusedError} from '../errors.ts'
 import type {Cluster, ProducerSession, TransactionSession} from '../kafka/ports.ts'
 import {AtLeastOnceWriter} from './at-least-once.ts'
-import type {RecordOutcome} from './chunk.ts'
 import {TRANSACTION_TIMEOUT_MS} from './delivery.ts'
-import type {Delivery, DeliveryNotes} from './delivery.ts'
+import type {Delivery, DeliveryNotes, RunEnd} from './delivery.ts'
 import {ExactlyOnceWriter} from './exactly-once.ts'
 import type {LedgerCopy} from './ledger-copy.ts'
+import {LedgerDelivery} from './ledger-delivery.ts'
+import type {StepOptions} from './ledger-delivery.ts'
 import type {LedgerView} from './ledger-judge.ts'
 import {claimPartitions, endRun} from './ledger/claims.ts'
 import {ledgerPartition} from './ledger/layout.ts'
-import {sourceRef, transactionalIdOf} from './ledger/names.ts'
+import {transactionalIdOf} from './ledger/names.ts'
 import {LedgerReader} from './ledger/read-ledger.ts'
-import type {LedgerOutcome, LedgerRecord, LedgerTopic, SourceAddress, SourcePartition} from './ledger/types.ts'
+import type {LedgerOutcome, LedgerRecord, LedgerTopic, SourceAddress} from './ledger/types.ts'
 import {commitLedger, LedgerScribe, pieceBytesOf, writeLedger} from './ledger/writer.ts'
 import type {LedgerAuthor} from './ledger/writer.ts'
 import type {ReplayPlan} from './plan.ts'
@@ -40,21 +41,6 @@ export interface TopicDeliveryInput {
   readonly resume: boolean
 }
 
-/** How a plan's topics are named in a ledger on this cluster. */
-export function ledgerNames(plan: ReplayPlan, ledgerClusterId: string | null): LedgerView['refOf'] {
-  const ids = new Map(plan.source.ranges.map(({topic, topicId}) => [topic, topicId]))
-  return topic => sourceRef(plan.source.clusterId, ledgerClusterId, ids.get(topic) ?? null)
-}
-
-/** The partitions of a plan, as they are claimed. */
-export function sourcePartitions(plan: ReplayPlan, refOf: LedgerView['refOf']): readonly SourcePartition[] {
-  const partitions = new Map<string, SourcePartition>()
-  for (const {topic, partition} of plan.source.ranges) {
-    partitions.set(`${topic}:${partition}`, {...refOf(topic), topic, partition})
-  }
-  return [...partitions.values()]
-}
-
 /**
  * Open a run on a ledger topic: session first (which fences another process of the same run), then the run's record, then
  * claims. What fails on the way is undone. At-least-once without the right to the transactional id does without fencing, and
@@ -72,59 +58,30 @@ export async function openTopicDelivery(
   return run
 }
 
-class TopicRun implements Delivery {
+class TopicRun extends LedgerDelivery<ExactlyOnceWriter | AtLeastOnceWriter> {
   readonly #deps: TopicDeliveryDeps
   readonly #input: TopicDeliveryInput
   readonly #reader: LedgerReader
-  readonly #refOf: LedgerView['refOf']
-  readonly #partitions: readonly SourcePartition[]
-  #writer: ExactlyOnceWriter | AtLeastOnceWriter | null = null
   /** Only at-least-once: entries under the transactional id; null = it may not be used. */
   #runLedger: RunLedger | null = null
   /** Only at-least-once: to the target. */
   #plain: ProducerSession | null = null
-  #before: Delivery['before'] = []
-  #resolutions: Delivery['resolutions'] = new Map()
 
   constructor(deps: TopicDeliveryDeps, input: TopicDeliveryInput) {
+    super(input.plan, deps.ledger.clusterId)
     this.#deps = deps
     this.#input = input
-    this.#refOf = ledgerNames(input.plan, deps.ledger.clusterId)
-    this.#partitions = sourcePartitions(input.plan, this.#refOf)
     this.#reader = new LedgerReader({cluster: deps.target, clock: deps.clock}, deps.ledger)
   }
 
-  get writer(): ExactlyOnceWriter | AtLeastOnceWriter {
-    if (this.#writer === null) throw new BugError('a delivery was used before it was open')
-    return this.#writer
+  override get view(): LedgerView {
+    return {index: this.#reader.contents.index, refOf: this.refOf}
   }
 
-  get view(): LedgerView {
-    return {index: this.#reader.contents.index, refOf: this.#refOf}
-  }
-
-  get before(): Delivery['before'] {
-    return this.#before
-  }
-
-  get resolutions(): Delivery['resolutions'] {
-    return this.#resolutions
-  }
-
-  async settle(
-    outcomes: readonly RecordOutcome[],
-    {signal}: {readonly signal?: AbortSignal | undefined} = {},
-  ): Promise<void> {
-    if (this.#writer instanceof AtLeastOnceWriter) await this.#writer.settle(outcomes, signal)
-  }
-
-  async hold(
-    outcomes: readonly LedgerOutcome[],
-    {signal}: {readonly signal?: AbortSignal | undefined} = {},
-  ): Promise<void> {
+  override async hold(outcomes: readonly LedgerOutcome[], {signal}: StepOptions = {}): Promise<void> {
     const {clock, ledger, copy} = this.#deps
     const records = new LedgerScribe(clock, this.#input.author).entries(outcomes)
-    const session = this.#writer instanceof ExactlyOnceWriter ? this.#writer.session : this.#plain
+    const session = this.openWriter instanceof ExactlyOnceWriter ? this.openWriter.session : this.#plain
     if (this.#runLedger !== null) await this.#runLedger.write(records, signal)
     // A lost session holds nothing; the next run finds these dead letters again.
     else if (session !== null) await commitLedger(session, ledger, records, {clock, signal})
@@ -142,14 +99,14 @@ class TopicRun implements Delivery {
     const head = resume ? [] : scribe.run({reason, version}, {plan, files: {}}, pieceBytesOf(ledger))
     try {
       if (head.length > 0) await commitLedger(session, ledger, head, {clock, signal})
-      await claimPartitions({session, reader: this.#reader, clock}, author, this.#partitions, {signal})
-      this.#writer = await this.#makeWriter(session, signal)
-      this.#before = [...this.#reader.contents.index.entriesOfRun(author.run)]
-      const topics = [...new Set(this.#partitions.map(({topic}) => topic))]
+      await claimPartitions({session, reader: this.#reader, clock}, author, this.partitions, {signal})
+      this.openWriter = await this.#makeWriter(session, signal)
+      this.before = [...this.#reader.contents.index.entriesOfRun(author.run)]
+      const topics = [...new Set(this.partitions.map(({topic}) => topic))]
       if (resume) await this.#deps.copy?.complete(ledger, topics, {signal})
     } catch (error) {
       // A run that never began would only stand in the way. (A lost contest has withdrawn its own claims.)
-      const claims = error instanceof RefusedError ? [] : scribe.claimEnds(this.#partitions)
+      const claims = error instanceof RefusedError ? [] : scribe.claimEnds(this.partitions)
       if (!resume) {
         const undone = [...head.map(record => ({...record, value: null})), ...claims]
         await withdrawQuietly(session, this.#deps, undone)
@@ -161,21 +118,18 @@ class TopicRun implements Delivery {
     }
   }
 
-  async end(
-    status: Parameters<Delivery['end']>[0],
-    {signal}: {readonly signal?: AbortSignal | undefined} = {},
-  ): Promise<void> {
+  override async end(status: RunEnd, {signal}: StepOptions = {}): Promise<void> {
     const {clock, ledger} = this.#deps
     const {author} = this.#input
-    const writer = this.#writer instanceof ExactlyOnceWriter ? this.#writer : this.#runLedger
+    const writer = this.openWriter instanceof ExactlyOnceWriter ? this.openWriter : this.#runLedger
     const session = writer === null ? this.#plain : writer.session
     // A lost session decided nothing: the claims stay, for `resume`.
     if (session === null) return
-    await endRun({session, ledger, clock}, author, {partitions: this.#partitions, status}, {signal})
+    await endRun({session, ledger, clock}, author, {partitions: this.partitions, status}, {signal})
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#writer?.[Symbol.asyncDispose]()
+  override async [Symbol.asyncDispose](): Promise<void> {
+    await this.openWriter?.[Symbol.asyncDispose]()
     await this.#runLedger?.[Symbol.asyncDispose]()
     await this.#plain?.close()
     await this.#deps.copy?.[Symbol.asyncDispose]()
@@ -205,7 +159,7 @@ class TopicRun implements Delivery {
       if (runLedger === null) await writeLedger(session, ledger, records, {clock, signal: call})
       else await runLedger.write(records, call)
     }
-    if (resume) this.#resolutions = await resolveSending(target, view.index, {run: author.run, plan}, {signal})
+    if (resume) this.resolutions = await resolveSending(target, view.index, {run: author.run, plan}, {signal})
     const toTarget = this.#plain ?? (await this.#idempotent())
     return new AtLeastOnceWriter({target, view, targetClusterId: null, write, onCommit}, toTarget)
   }

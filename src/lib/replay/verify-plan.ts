@@ -24,6 +24,7 @@ export async function verifyPlan(
       verifyTopicId('source', name, sources.get(name) ?? null, id)
     }
   }
+  if (plan.parking !== null) await verifyParking(target, plan.parking, options)
   const needed = new Set(plan.targets.map(({topic}) => topic))
   for (const planned of plan.target.topics.filter(({topic}) => needed.has(topic))) {
     const now = await describeTarget(target, planned.topic, options)
@@ -37,6 +38,23 @@ export async function verifyPlan(
       )
     }
   }
+}
+
+/** Nothing must go where nobody looks: the parking topic is the one that was shown. */
+async function verifyParking(
+  target: Cluster,
+  planned: NonNullable<ReplayPlan['parking']>,
+  options: {readonly signal?: AbortSignal | undefined},
+): Promise<void> {
+  const now = await describeTarget(target, planned.topic, options)
+  if (now.partitions === 0) {
+    throw new RefusedError(`parking topic ${planned.topic} does not exist any more`, {
+      code: 'E_PLAN_CHANGED',
+      hints: [`create it, or ${NEW_PLAN}`],
+      context: {topic: planned.topic},
+    })
+  }
+  verifyTopicId('parking', planned.topic, planned.topicId, now.topicId)
 }
 
 const NEW_PLAN = 'make a new plan: kdlq replay ... --plan-out FILE'
@@ -66,7 +84,12 @@ function verifyCluster(which: 'source' | 'target', planned: PlanCluster, {descri
   )
 }
 
-function verifyTopicId(which: 'source' | 'target', topic: string, planned: string | null, now: string | null): void {
+function verifyTopicId(
+  which: 'source' | 'target' | 'parking',
+  topic: string,
+  planned: string | null,
+  now: string | null,
+): void {
   if (planned === now) return
   throw new RefusedError(`${which} topic ${topic} was recreated (or deleted) since the plan was made`, {
     code: 'E_PLAN_RECREATED',

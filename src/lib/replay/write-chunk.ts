@@ -16,7 +16,7 @@ const RECORD_ERRORS: ReadonlySet<string> = new Set([
 export interface ChunkWriter extends AsyncDisposable {
   /**
    * Write a chunk; nothing in here waits for anything but the target.
-   * @returns one outcome for each record; `replayed` only for what was acknowledged
+   * @returns one outcome for each record; `replayed` and `parked` only for what was acknowledged
    */
   write(chunk: Chunk, options?: {readonly signal?: AbortSignal | undefined}): Promise<readonly RecordOutcome[]>
 }
@@ -91,7 +91,11 @@ function settle(batch: TargetBatch, result: ProduceResult, outcomes: RecordOutco
   if (error === null) {
     batch.entries.forEach((entry, index) => {
       const offset = result.baseOffset === null ? null : result.baseOffset + BigInt(index)
-      outcomes.push({state: 'replayed', entry, target: {topic: batch.topic, partition: batch.partition, offset}})
+      const target = {topic: batch.topic, partition: batch.partition, offset}
+      const {parking: reason} = entry
+      outcomes.push(
+        reason === undefined ? {state: 'replayed', entry, target} : {state: 'parked', entry, reason, target},
+      )
     })
     return []
   }

@@ -137,7 +137,7 @@ describe('a plan with a ledger', () => {
         }),
       ),
     )
-    expect(plan.counts).toEqual({selected: 4, toReplay: 2, skipped: 1, held: 1, refused: 0})
+    expect(plan.counts).toEqual({selected: 4, toReplay: 2, skipped: 1, held: 1, parked: 0, refused: 0})
     expect(check('handled')).toMatchObject({level: 'left-out', count: 1, addresses: ['orders-dlq:0:0']})
     expect(check('attempt-cap')).toMatchObject({level: 'left-out', count: 1, addresses: ['orders-dlq:0:2']})
     expect(plan.source.held).toEqual([{topic: 'orders-dlq', partition: 0, offsets: ['2']}])

@@ -63,7 +63,7 @@ describe('a plan file', () => {
 describe('validatePlan', () => {
   test('refuses another version and says what to do', () => {
     expect(() => validatePlan({...plan, planVersion: 1})).toThrow(
-      'plan file: version 1 is not known, this kdlq reads 2',
+      'plan file: version 1 is not known, this kdlq reads 3',
     )
   })
 

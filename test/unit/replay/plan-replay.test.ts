@@ -45,7 +45,7 @@ const check = (plan: ReplayPlan, id: string) => plan.checks.find(result => resul
 describe('planReplay', () => {
   test('names what goes where, in which kinds, and what happens to the headers', async () => {
     const plan = await planOf([deadLetter(0), deadLetter(1), deadLetter(2, {headers: connectSet('orders', 5, 7)})])
-    expect(plan.counts).toEqual({selected: 3, toReplay: 3, skipped: 0, held: 0, refused: 0})
+    expect(plan.counts).toEqual({selected: 3, toReplay: 3, skipped: 0, held: 0, parked: 0, refused: 0})
     expect(plan.targets.map(({topic, partition, count}) => [topic, partition, count])).toEqual([
       ['orders', 3, 2],
       ['orders', 5, 1],
@@ -78,7 +78,7 @@ describe('planReplay', () => {
   test('[BR-10] an origin partition that is gone refuses before anything is sent and names the records', async () => {
     const records = [deadLetter(0), deadLetter(1, {headers: connectSet('orders', 9, 4)})]
     const refused = await planOf(records, {}, {orders: {partitions: 4}})
-    expect(refused.counts).toEqual({selected: 2, toReplay: 1, skipped: 0, held: 0, refused: 1})
+    expect(refused.counts).toEqual({selected: 2, toReplay: 1, skipped: 0, held: 0, parked: 0, refused: 1})
     expect(check(refused, 'target-partition')).toMatchObject({
       level: 'refuse',
       count: 1,
@@ -124,7 +124,7 @@ describe('planReplay', () => {
     expect(allowed.counts.toReplay).toBe(2)
     const skipped = await planOf(records, {skip: ['tombstone']})
     expect(check(skipped, 'tombstone')).toMatchObject({level: 'skipped', count: 1})
-    expect(skipped.counts).toEqual({selected: 2, toReplay: 1, skipped: 1, held: 0, refused: 0})
+    expect(skipped.counts).toEqual({selected: 2, toReplay: 1, skipped: 1, held: 0, parked: 0, refused: 0})
   })
 
   test('[BR-04] size is checked after the headers were stripped, and both numbers are told', async () => {
@@ -189,7 +189,7 @@ describe('planReplay', () => {
 
   test('a skipped record refuses nothing, whatever else is wrong with it', async () => {
     const plan = await planOf([deadLetter(0, {value: null, headers: []}), deadLetter(1)], {skip: ['tombstone']})
-    expect(plan.counts).toEqual({selected: 2, toReplay: 1, skipped: 1, held: 0, refused: 0})
+    expect(plan.counts).toEqual({selected: 2, toReplay: 1, skipped: 1, held: 0, parked: 0, refused: 0})
     expect(plan.checks.some(({level}) => level === 'refuse')).toBe(false)
   })
 
@@ -218,7 +218,7 @@ describe('copies of one origin', () => {
 
   test('[BR-14] only the newest is sent, the others are counted', async () => {
     const plan = await planOf([...copies, deadLetter(3)])
-    expect(plan.counts).toEqual({selected: 4, toReplay: 2, skipped: 2, held: 0, refused: 0})
+    expect(plan.counts).toEqual({selected: 4, toReplay: 2, skipped: 2, held: 0, parked: 0, refused: 0})
     expect(plan.source.exclude).toEqual([{topic: 'orders-dlq', partition: 0, offsets: ['0-1']}])
     expect(check(plan, 'duplicate-origin')).toMatchObject({level: 'left-out', count: 2})
     expect(plan.targets).toMatchObject([{partition: 3, count: 2}])
@@ -317,7 +317,7 @@ describe('real dead letters', () => {
       {source, target: new FakeTarget(SOURCES), clock: new FakeClock({now: NOW})},
       await inputFor(source),
     )
-    expect(plan.counts).toEqual({selected: 4, toReplay: 1, skipped: 3, held: 0, refused: 0})
+    expect(plan.counts).toEqual({selected: 4, toReplay: 1, skipped: 3, held: 0, parked: 0, refused: 0})
   })
 
   test('every dead letter of orders-dlq is accounted for, per origin partition', async () => {

@@ -423,7 +423,7 @@ describe('what a plan is not executed on', () => {
     const plan = {
       ...there.plan,
       source: {...there.plan.source, ranges: []},
-      counts: {selected: 0, toReplay: 0, skipped: 0, held: 0, refused: 0},
+      counts: {selected: 0, toReplay: 0, skipped: 0, held: 0, parked: 0, refused: 0},
     }
     const {result} = await run({...there, plan})
     expect(result.counts.selected).toBe(0)

@@ -98,7 +98,7 @@ export async function endRun(
   author: LedgerAuthor,
   end: {
     readonly partitions: readonly SourcePartition[]
-    readonly status: Pick<LedgerRunStatus, 'state' | 'reason' | 'counts'>
+    readonly status: Pick<LedgerRunStatus, 'state' | 'reason' | 'counts' | 'metrics'>
   },
   {signal}: {readonly signal?: AbortSignal | undefined} = {},
 ): Promise<void> {

@@ -36,6 +36,7 @@ export interface RunEntry {
   readonly state: LedgerState
   readonly target: LedgerTarget | null
   readonly attempt: number
+  readonly reason: string | null
 }
 
 /** An entry of the same origin that stands at another address. */
@@ -177,6 +178,7 @@ export class LedgerIndex {
         state: this.#state(row),
         target: this.#target(row),
         attempt: this.#rows.attempt[row] ?? 0,
+        reason: this.#texts.name(this.#rows.reason[row] ?? 0),
       }
     }
   }
@@ -207,6 +209,8 @@ export class LedgerIndex {
       const row = tables.origin.find(this.#names.find(address.name), address.offset)
       if (row >= 0) return this.#rows.attempt[row] ?? 0
     }
+    // Pointers have neither key nor value: that two of them are equal says nothing.
+    if (record.key === null && record.value === null) return 0
     const row = tables.sum.find(0, payloadSha256(record.key, record.value).readBigUInt64BE(0))
     if (row < 0) return 0
     const targetPlace = this.#rows.targetPlace[row] ?? 0

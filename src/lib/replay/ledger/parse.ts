@@ -86,13 +86,14 @@ export function parseRunHead(run: string, value: Buffer): LedgerRunHead | null {
 export function parseRunStatus(run: string, value: Buffer): LedgerRunStatus | null {
   const json = parseVersioned(value)
   if (json === null || json['run'] !== run) return null
-  const {state, counts} = json
+  const {state, counts, metrics} = json
   const at = parseInt64(json['at'])
   const by = parseText(json['by'])
   const reason = parseText(json['reason'])
   if (!isStatusState(state) || typeof at !== 'bigint' || by === undefined || reason === undefined) return null
   if (!isObject(counts) || !isCounts(counts)) return null
-  return {run, state, at, by, reason, counts}
+  const told = isObject(metrics) && isCounts(metrics) ? {metrics} : {}
+  return {run, state, at, by, reason, counts, ...told}
 }
 
 function parseVersioned(value: Buffer): Json | null {

@@ -45,7 +45,7 @@ export function claimEndRecord({source, run}: Pick<LedgerClaim, 'source' | 'run'
 }
 
 /** How a run stands. */
-export function statusRecord({run, state, at, by, reason, counts}: LedgerRunStatus): LedgerRecord {
+export function statusRecord({run, state, at, by, reason, counts, metrics}: LedgerRunStatus): LedgerRecord {
   const value = {
     v: LEDGER_VERSION,
     run,
@@ -54,6 +54,7 @@ export function statusRecord({run, state, at, by, reason, counts}: LedgerRunStat
     by: cut(by, MAX_BY),
     reason: cut(reason, MAX_REASON),
     counts,
+    metrics,
   }
   return {route: run, key: statusKey(run), value: JSON.stringify(value)}
 }

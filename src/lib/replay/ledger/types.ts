@@ -134,6 +134,8 @@ export interface LedgerRunStatus {
   readonly reason: string | null
   /** Counts by the names of `ReplayCounts`. */
   readonly counts: Readonly<Record<string, number>>
+  /** Metrics of error handling by the names of KIP-298, of all processes so far; absent = not said. */
+  readonly metrics?: Readonly<Record<string, number>> | undefined
 }
 
 /** A run as the ledger knows it. `head` is null when only its end is left. */

@@ -61,7 +61,7 @@ export class LedgerScribe {
     return runRecords({...facts, ...this.#author, at: this.#now()}, document, pieceBytes)
   }
 
-  status(status: Pick<LedgerRunStatus, 'state' | 'reason' | 'counts'>): LedgerRecord {
+  status(status: Pick<LedgerRunStatus, 'state' | 'reason' | 'counts' | 'metrics'>): LedgerRecord {
     return statusRecord({...status, ...this.#author, at: this.#now()})
   }
 

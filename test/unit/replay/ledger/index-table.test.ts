@@ -133,6 +133,7 @@ describe('a run', () => {
       state: 'parked',
       target: {topic: 'orders', partition: 3, offset: 2001n, clusterId: null},
       attempt: 1,
+      reason: null,
     })
   })
 })
@@ -156,6 +157,13 @@ describe('attempts', () => {
     const {key, value} = recordOf(7n)
     expect(indexOf(first).attemptsOf({key, value}, {}, REF)).toBe(1)
     expect(indexOf(first).attemptsOf({key, value: null}, {}, REF)).toBe(0)
+  })
+
+  test('[BR-13] dead letters that are only pointers are no chain because they look alike', () => {
+    const empty = {key: null, value: null}
+    const index = indexOf(entryOf(7n, {sha256: payloadSha256(null, null), attempt: 3}))
+    expect(index.attemptsOf(empty, {origin: {topic: 'other', partition: 0, offset: '1'}}, REF)).toBe(0)
+    expect(index.attemptsOf(empty, {origin: at('2007')}, REF)).toBe(3)
   })
 
   test('equal bytes from another offset of the target partition are another record', () => {
