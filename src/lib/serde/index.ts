@@ -1,0 +1,23 @@
+/** Bytes to values: what other folders use of this one. */
+export {createDecoders, type DecodeOptions, type DecoderDeps, type Decoders, type Payloads} from './decoders.ts'
+export {
+  AUTO_FORMATS,
+  type AskedFormat,
+  DECODE_FORMATS,
+  type DecodeFormats,
+  isDecodeWord,
+  parseDecodeFormats,
+} from './format.ts'
+export {createRegistryStore, type RegistryConfig} from './registry/index.ts'
+export {parseRegistryUrls} from './registry/url.ts'
+export {springTypes, type SpringTypes} from './spring.ts'
+export type {
+  DecodedPart,
+  DecodedRecord,
+  DecodedValue,
+  DecodeProblem,
+  DecodeStep,
+  Part,
+  PayloadFormat,
+  SchemaFacts,
+} from './types.ts'
