@@ -27,6 +27,7 @@ export {
 } from './lib/dialects/restore.ts'
 export type {ReplayBlock, StripOptions} from './lib/dialects/restore.ts'
 export {isDlqName} from './lib/dialects/topic-name.ts'
+export {writableDialects, writeFailure} from './lib/dialects/write.ts'
 export {formatAddress, isLegalTopicName} from './lib/kafka/record.ts'
 export type {KafkaRecord, Offset, RecordHeader, TimestampType, TopicName} from './lib/kafka/record.ts'
 export {createGrouper} from './lib/dead-letter/group.ts'

@@ -1,6 +1,7 @@
 import type {KafkaRecord, RecordHeader} from '../kafka/record.ts'
 import type {Dialect, DialectReading} from './dialect.ts'
 import type {HeaderTable} from './header-table.ts'
+import {textHeader} from './header-writer.ts'
 import type {Failure, FailureException, RecordCoordinates, Warning} from './model.ts'
 import {hasPrefix, headerName, readDecimal, readNullableText, readText, readTopic, warnNegative} from './primitives.ts'
 import type {Warn} from './primitives.ts'
@@ -44,6 +45,7 @@ export const connect: Dialect = {
   keepsTimestamp: true,
   strips: name => hasPrefix(name, PREFIX_BYTES),
   read: readConnect,
+  write: writeConnect,
 }
 
 function readConnect(_record: KafkaRecord, headers: HeaderTable): DialectReading | null {
@@ -128,6 +130,25 @@ function readException(headers: HeaderTable, hops: number, warn: Warn): FailureE
   return Object.keys(exception).length === 0 ? undefined : exception
 }
 
+function writeConnect(failure: Failure): RecordHeader[] {
+  const at = failure.last ?? failure.origin
+  const {exception} = failure
+  const text = (name: string, value: string | number | undefined): RecordHeader[] =>
+    value === undefined ? [] : [textHeader(name, String(value))]
+  return [
+    ...text(TOPIC, at?.topic),
+    ...text(PARTITION, at?.partition),
+    ...text(OFFSET, at?.offset),
+    ...text(CONNECTOR, failure.connector),
+    ...text(TASK, failure.task),
+    ...text(STAGE, failure.stage),
+    ...text(COMPONENT, failure.component),
+    ...text(EXCEPTION_CLASS, exception?.class),
+    ...(exception === undefined ? [] : [textHeader(EXCEPTION_MESSAGE, exception.message ?? null)]),
+    ...text(EXCEPTION_STACK, exception?.stack),
+  ]
+}
+
 /** What a dead letter says about a failure, for writing it as Connect would. */
 export interface ConnectContext {
   readonly topic: string
@@ -147,30 +168,21 @@ export interface ConnectContext {
  * exception message becomes a header with a null value.
  */
 export function connectHeaders(context: ConnectContext): RecordHeader[] {
-  const header = (name: string, value: string | null): RecordHeader => ({
-    name: headerName(name),
-    value: value === null ? null : javaUtf8(value),
-  })
   const {error} = context
   return [
-    header(TOPIC, context.topic),
-    header(PARTITION, String(context.partition)),
-    header(OFFSET, context.offset.toString()),
-    header(CONNECTOR, context.connector),
-    header(TASK, String(context.task)),
-    header(STAGE, context.stage),
-    header(COMPONENT, context.component),
+    textHeader(TOPIC, context.topic),
+    textHeader(PARTITION, String(context.partition)),
+    textHeader(OFFSET, context.offset.toString()),
+    textHeader(CONNECTOR, context.connector),
+    textHeader(TASK, String(context.task)),
+    textHeader(STAGE, context.stage),
+    textHeader(COMPONENT, context.component),
     ...(error === undefined
       ? []
       : [
-          header(EXCEPTION_CLASS, error.class),
-          header(EXCEPTION_MESSAGE, error.message),
-          header(EXCEPTION_STACK, error.stack),
+          textHeader(EXCEPTION_CLASS, error.class),
+          textHeader(EXCEPTION_MESSAGE, error.message),
+          textHeader(EXCEPTION_STACK, error.stack),
         ]),
   ]
-}
-
-/** As Java's `getBytes(UTF_8)`: an unpaired surrogate becomes `?`. */
-function javaUtf8(text: string): Buffer {
-  return Buffer.from(text.isWellFormed() ? text : text.replace(/\p{Surrogate}/gu, '?'), 'utf8')
 }

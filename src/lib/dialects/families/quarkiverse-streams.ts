@@ -24,10 +24,14 @@ export const quarkiverseStreams: Dialect = {
     if (!headers.has(COORDINATES.topic) || !headers.has(COORDINATES.partition) || headers.has(OFFSET)) return null
     const reader = new HeaderReader(headers)
     const failure: Partial<Failure> = reader.hops(COORDINATES)
+    // A set ends with its coordinates: what stands in front of the last but one belongs to an older failure.
+    const older = headers.all(COORDINATES.topic).at(-2)?.index ?? -1
+    const newest = (name: string): string | undefined =>
+      (headers.last(name)?.index ?? -1) > older ? reader.text(name) : undefined
     const exception: FailureException = {}
-    const message = reader.newestOf(REASON, REASON)
+    const message = newest(REASON)
     if (message !== undefined) exception.message = message
-    const cause = reader.newestOf(CAUSE, REASON)
+    const cause = newest(CAUSE)
     if (cause !== undefined) exception.cause = cause
     if (Object.keys(exception).length > 0) failure.exception = exception
     return {failure: {...failure, ...reader.warnings()}, lastHeaderIndex: headers.lastIndexOfPrefix(PREFIX)}

@@ -1,8 +1,7 @@
-import type {KafkaRecord, RecordHeader} from '../../kafka/record.ts'
+import type {KafkaRecord} from '../../kafka/record.ts'
 import type {Dialect, DialectReading} from '../dialect.ts'
 import {HeaderReader} from '../header-reader.ts'
 import type {HeaderTable} from '../header-table.ts'
-import {textHeader} from '../header-writer.ts'
 import type {Failure} from '../model.ts'
 import {hasPrefix, headerName} from '../primitives.ts'
 
@@ -26,7 +25,6 @@ export const shareGroup: Dialect = {
   keepsTimestamp: false,
   strips: name => hasPrefix(name, PREFIX_BYTES),
   read: readShareGroup,
-  write: writeShareGroup,
 }
 
 function readShareGroup(record: KafkaRecord, headers: HeaderTable): DialectReading | null {
@@ -44,18 +42,4 @@ function readShareGroup(record: KafkaRecord, headers: HeaderTable): DialectReadi
   if (message !== undefined) failure.exception = {message}
   failure.payload = record.key === null && record.value === null ? 'absent' : 'copied'
   return {failure: {...failure, ...reader.warnings()}, lastHeaderIndex: headers.lastIndexOfPrefix(PREFIX)}
-}
-
-function writeShareGroup({origin, group, attempts, exception}: Failure): RecordHeader[] {
-  const headers: RecordHeader[] = []
-  const add = (name: string, value: string | number | undefined): void => {
-    if (value !== undefined) headers.push(textHeader(name, String(value)))
-  }
-  add(COORDINATES.topic, origin?.topic)
-  add(COORDINATES.partition, origin?.partition)
-  add(COORDINATES.offset, origin?.offset)
-  add(GROUP, group)
-  add(DELIVERIES, attempts)
-  add(MESSAGE, exception?.message)
-  return headers
 }
