@@ -1,0 +1,403 @@
+import type {Clock} from '../clock.ts'
+import type {KafkaRecord} from '../kafka/record.ts'
+import type {RandomSource} from './backoff.ts'
+import {type ConnectorProperties, type ErrorHandlingConfig, parseErrorHandlingConfig} from './config.ts'
+import type {Converter, HeaderConverter, InternalSinkRecord, SinkRecord} from './data.ts'
+import {RetryWithToleranceOperator} from './engine.ts'
+import {WorkerErrantRecordReporter} from './errant-record-reporter.ts'
+import {ConnectException, isConnectRetriable, toError} from './errors.ts'
+import {ErrorHandlingMetrics} from './metrics.ts'
+import type {EngineSwitches, Profile} from './options.ts'
+import {type PartitionOffset, PartitionOffsets, PartitionSet} from './partition-offsets.ts'
+import type {TopicPartition} from './report-future.ts'
+import type {LogSink} from './reporter.ts'
+import {processSinkRecord} from './sink-pipeline.ts'
+import type {SinkConsumer, SinkTask} from './sink-task.ts'
+import {WorkerSinkTaskContext} from './sink-task-context.ts'
+import {type TaskStatus, TaskLifecycle} from './task-lifecycle.ts'
+import {openSinkReporters, type OpenDeadLetterQueue} from './task-reporters.ts'
+import type {TransformationStage} from './transforms/transformation.ts'
+
+export interface SinkTaskRunnerOptions {
+  readonly connector: string
+  /** Task number. */
+  readonly task: number
+  /** The connector's properties; the `errors.*` keys count here, the task gets all. */
+  readonly properties: ConnectorProperties
+  readonly sinkTask: SinkTask
+  readonly consumer: SinkConsumer
+  readonly keyConverter: Converter
+  readonly valueConverter: Converter
+  readonly headerConverter: HeaderConverter
+  readonly transformations?: readonly TransformationStage[]
+  /** Needed when the properties name a dead letter queue. */
+  readonly openDeadLetterQueue?: OpenDeadLetterQueue
+  readonly clock: Clock
+  readonly log: LogSink
+  readonly random?: RandomSource
+  readonly profile?: Profile
+  readonly switches?: EngineSwitches
+  /** `offset.flush.interval.ms` of the worker; 60,000 when absent. */
+  readonly offsetFlushIntervalMs?: number
+}
+
+/**
+ * One sink task: consume, convert, transform, `put`, then `preCommit` and commit, with the engine at every stage.
+ * @see Connect's WorkerSinkTask
+ */
+export class SinkTaskRunner {
+  readonly metrics: ErrorHandlingMetrics
+  readonly operator: RetryWithToleranceOperator<KafkaRecord>
+  readonly #options: SinkTaskRunnerOptions
+  readonly #config: ErrorHandlingConfig
+  readonly #errant: WorkerErrantRecordReporter | null
+  readonly #lifecycle: TaskLifecycle
+  readonly #context: WorkerSinkTaskContext
+  readonly #flushIntervalMs: number
+  /** Waiting for a `put` that succeeds. */
+  #batch: InternalSinkRecord[] = []
+  /** After the last record consumed; becomes current with the next `put` that succeeds. */
+  readonly #consumed = new PartitionOffsets()
+  readonly #current = new PartitionOffsets()
+  readonly #committed = new PartitionOffsets()
+  #pausedForRedelivery = false
+  #nextCommitMs = 0
+  #committing: Promise<void> | null = null
+  /** Commits are numbered: an old one that answers late changes nothing. */
+  #commitNumber = 0
+  #rebalanceError: Error | null = null
+  #taskStopped = false
+
+  /** @throws ConfigException for properties that Connect could not parse */
+  constructor(options: SinkTaskRunnerOptions) {
+    const {connector, task, properties, clock, profile, switches, random, log} = options
+    this.#options = options
+    this.#config = parseErrorHandlingConfig(properties, {kind: 'sink', profile})
+    this.#flushIntervalMs = options.offsetFlushIntervalMs ?? 60_000
+    this.metrics = new ErrorHandlingMetrics({connector, task, clock})
+    this.operator = new RetryWithToleranceOperator<KafkaRecord>({
+      clock,
+      config: this.#config,
+      metrics: this.metrics,
+      ...(random === undefined ? {} : {random}),
+      ...(profile === undefined ? {} : {profile}),
+      ...(switches === undefined ? {} : {switches}),
+    })
+    this.#errant = this.#config.offersErrantRecordReporter
+      ? new WorkerErrantRecordReporter({...options, operator: this.operator})
+      : null
+    this.#lifecycle = new TaskLifecycle({name: `WorkerSinkTask{id=${connector}-${task}}`, log})
+    this.#context = new WorkerSinkTaskContext(properties, options.consumer, this.#errant)
+  }
+
+  get status(): TaskStatus {
+    return this.#lifecycle.status
+  }
+
+  /** Run until `stop`, or until the task fails. Does not throw: the status says how it ended. */
+  run(): Promise<TaskStatus> {
+    return this.#lifecycle.run({
+      start: () => this.#start(),
+      execute: () => this.#execute(),
+      close: () => this.#close(),
+    })
+  }
+
+  /** End after the batch in hand; a back-off is waited for. */
+  stop(): void {
+    this.#lifecycle.stop()
+  }
+
+  /** Give up a task that does not stop: back-offs end, offsets are not committed any more. */
+  cancel(): void {
+    this.#lifecycle.cancel()
+    this.operator.triggerStop()
+  }
+
+  /** Read no more records until `resume`; offsets are committed, `put` is still called. */
+  pause(): void {
+    this.#lifecycle.pause()
+  }
+
+  resume(): void {
+    this.#lifecycle.resume()
+  }
+
+  async #start(): Promise<void> {
+    const {consumer, sinkTask, clock, openDeadLetterQueue} = this.#options
+    const {validateRanges} = this.operator.switches
+    const parts = {...this.#options, config: this.#config, metrics: this.metrics}
+    this.operator.setReporters(await openSinkReporters(parts, {openDeadLetterQueue, validateRanges}))
+    this.#nextCommitMs = clock.now() + this.#flushIntervalMs
+    await consumer.subscribe({
+      onPartitionsAssigned: partitions => this.#onAssigned(partitions),
+      onPartitionsRevoked: partitions => this.#onRemoved(partitions, false),
+      onPartitionsLost: partitions => this.#onRemoved(partitions, true),
+    })
+    await sinkTask.start(this.#context)
+  }
+
+  /** Whatever ends the loop, what was delivered before is committed. */
+  async #execute(): Promise<void> {
+    try {
+      while (!this.#lifecycle.isStopping) await this.#iterate()
+    } catch (error) {
+      try {
+        await this.#closeAllPartitions()
+      } catch (suppressed) {
+        this.#logError('Could not close the partitions of a failed task', suppressed)
+      }
+      throw error
+    }
+    await this.#closeAllPartitions()
+  }
+
+  async #iterate(): Promise<void> {
+    this.#followTargetState()
+    const now = this.#options.clock.now()
+    if (this.#committing === null && (this.#context.commitRequested || now >= this.#nextCommitMs)) {
+      await this.#commitOffsets(this.#options.consumer.assignment(), false)
+      this.#nextCommitMs = now + this.#flushIntervalMs
+      this.#context.clearCommitRequest()
+    }
+    await this.#poll(Math.max(this.#nextCommitMs - now, 0))
+  }
+
+  #followTargetState(): void {
+    const {isPaused} = this.#lifecycle
+    if (isPaused === this.#context.taskIsPaused) return
+    this.#context.taskIsPaused = isPaused
+    if (isPaused) {
+      this.#pauseAll()
+      this.#context.requestCommit()
+    } else if (!this.#pausedForRedelivery) {
+      this.#resumeAll()
+    }
+  }
+
+  async #poll(timeoutMs: number): Promise<void> {
+    this.#rewind()
+    const wanted = this.#context.takeTimeout()
+    const timeout = wanted > 0 ? Math.min(timeoutMs, wanted) : timeoutMs
+    const records = await this.#lifecycle.wakeable(signal => this.#options.consumer.poll(timeout, {signal}))
+    if (this.#rebalanceError !== null) {
+      const error = this.#rebalanceError
+      this.#rebalanceError = null
+      throw error
+    }
+    if (records === null) return
+    await this.#convert(records)
+    await this.#deliver()
+  }
+
+  async #convert(records: readonly KafkaRecord[]): Promise<void> {
+    const {keyConverter, valueConverter, headerConverter, transformations = []} = this.#options
+    const pipeline = {operator: this.operator, keyConverter, valueConverter, headerConverter, transformations}
+    for (const consumed of records) {
+      const {record} = await processSinkRecord(pipeline, consumed)
+      const {topic, partition, offset} = consumed
+      this.#consumed.set({topic, partition, offset: offset + 1n})
+      if (record !== null) this.#batch.push(record)
+    }
+  }
+
+  async #deliver(): Promise<void> {
+    try {
+      const copy: readonly SinkRecord[] = [...this.#batch]
+      await this.#options.sinkTask.put(copy)
+      this.#errant?.checkAfterPut()
+    } catch (error) {
+      if (!isConnectRetriable(error)) {
+        const message = 'Task threw an uncaught and unrecoverable exception. Task is being killed and will not recover'
+        this.#logError(`${message} until manually restarted. Error: ${toError(error).message}`, error)
+        throw new ConnectException('Exiting WorkerSinkTask due to unrecoverable exception.', {cause: error})
+      }
+      this.#logError('RetriableException from SinkTask:', error)
+      // The same records are offered again; polling goes on, without new ones.
+      if (!this.#pausedForRedelivery) this.#pauseAll()
+      this.#pausedForRedelivery = true
+      return
+    }
+    this.#current.setAll(this.#consumed.entries())
+    this.#consumed.clear()
+    this.#batch = []
+    if (!this.#pausedForRedelivery) return
+    this.#pausedForRedelivery = false
+    if (!this.#context.taskIsPaused) this.#resumeAll()
+  }
+
+  /** Reports about the partitions first, then `preCommit`, then the commit of what the task allows. */
+  async #commitOffsets(partitions: readonly TopicPartition[], closing: boolean): Promise<void> {
+    await this.#errant?.awaitFutures(partitions)
+    await this.operator.awaitReports(partitions)
+    const offered = this.#current.of(partitions)
+    if (offered.length === 0) return
+    this.#commitNumber++
+    const allowed = await this.#preCommit(offered, partitions, closing)
+    if (allowed === null || this.#lifecycle.isCancelled) return
+    const commit = this.#commit(allowed, this.#commitNumber)
+    if (closing) await commit
+    else this.#committing = commit
+  }
+
+  /** What of the task's answer is to be committed; null = nothing. */
+  async #preCommit(
+    offered: readonly PartitionOffset[],
+    partitions: readonly TopicPartition[],
+    closing: boolean,
+  ): Promise<readonly PartitionOffset[] | null> {
+    const {sinkTask, consumer} = this.#options
+    const committed = this.#committed.of(offered)
+    let answer: readonly PartitionOffset[]
+    try {
+      answer = (await sinkTask.preCommit?.([...offered])) ?? offered
+    } catch (error) {
+      if (closing) {
+        this.#logError('Offset commit failed during close', error)
+        return null
+      }
+      this.#logError('Offset commit failed, rewinding to last committed offsets', error)
+      for (const entry of committed) consumer.seek(entry, entry.offset)
+      this.#current.setAll(committed)
+      return null
+    } finally {
+      if (closing) await sinkTask.close?.(partitions)
+    }
+    return this.#validated(answer, new PartitionOffsets(offered), committed)
+  }
+
+  #validated(
+    answer: readonly PartitionOffset[],
+    offered: PartitionOffsets,
+    committed: readonly PartitionOffset[],
+  ): readonly PartitionOffset[] | null {
+    const before = new PartitionOffsets(committed)
+    const result = new PartitionOffsets(committed)
+    const assigned = new PartitionSet(this.#options.consumer.assignment())
+    for (const entry of answer) {
+      const limit = before.get(entry) === undefined ? undefined : offered.get(entry)
+      if (limit !== undefined && entry.offset <= limit) result.set(entry)
+      // An assigned partition that is not part of this commit is no mistake.
+      else if (limit !== undefined || !assigned.has(entry)) {
+        const place = `${entry.topic}-${entry.partition}/${entry.offset}`
+        const reason = limit === undefined ? 'partition not assigned' : 'not yet consumed'
+        this.#logError(`Ignoring invalid task provided offset ${place} -- ${reason}`, null)
+      }
+    }
+    const entries = result.entries()
+    return entries.every(entry => before.get(entry) === entry.offset) ? null : entries
+  }
+
+  async #commit(offsets: readonly PartitionOffset[], number: number): Promise<void> {
+    try {
+      await this.#options.consumer.commit(offsets)
+      if (number === this.#commitNumber) this.#committed.setAll(offsets)
+    } catch (error) {
+      this.#logError('Commit of offsets threw an unexpected exception', error)
+    } finally {
+      if (number === this.#commitNumber) this.#committing = null
+    }
+  }
+
+  async #onAssigned(partitions: readonly TopicPartition[]): Promise<void> {
+    const {consumer, sinkTask} = this.#options
+    try {
+      for (const {topic, partition} of partitions) {
+        const offset = await consumer.position({topic, partition})
+        this.#committed.set({topic, partition, offset})
+        this.#current.set({topic, partition, offset})
+      }
+      this.#pauseAfterRebalance()
+      if (partitions.length === 0 || this.#rebalanceError !== null) return
+      await sinkTask.open?.(partitions)
+      this.#rewind()
+    } catch (error) {
+      this.#rebalanceError = toError(error)
+    }
+  }
+
+  #pauseAfterRebalance(): void {
+    const {consumer} = this.#options
+    const wasPaused = this.#pausedForRedelivery
+    this.#pausedForRedelivery = wasPaused && this.#batch.length > 0
+    const pausedByTask = this.#context.pausedPartitions()
+    if (this.#pausedForRedelivery || this.#context.taskIsPaused) this.#pauseAll()
+    else if (wasPaused) this.#resumeAll()
+    else if (pausedByTask.length > 0) consumer.pause(pausedByTask)
+  }
+
+  /** Revoked partitions are committed, reports included; lost ones are only forgotten. */
+  async #onRemoved(partitions: readonly TopicPartition[], lost: boolean): Promise<void> {
+    if (this.#taskStopped || partitions.length === 0) return
+    try {
+      await this.#closePartitions(partitions, lost)
+    } catch (error) {
+      // The consumer must not see it; the loop throws it after the poll.
+      this.#rebalanceError = toError(error)
+    }
+    const removed = new PartitionSet(partitions)
+    this.#batch = this.#batch.filter(({context: {original}}) => original === null || !removed.has(original))
+  }
+
+  async #closePartitions(partitions: readonly TopicPartition[], lost: boolean): Promise<void> {
+    try {
+      if (lost) {
+        await this.#options.sinkTask.close?.(partitions)
+        this.#errant?.cancelFutures(partitions)
+      } else {
+        await this.#commitOffsets(partitions, true)
+      }
+    } finally {
+      for (const offsets of [this.#consumed, this.#current, this.#committed]) offsets.remove(partitions)
+    }
+  }
+
+  async #closeAllPartitions(): Promise<void> {
+    await this.#committing
+    await this.#closePartitions(
+      this.#current.entries().map(({topic, partition}) => ({topic, partition})),
+      false,
+    )
+  }
+
+  async #close(): Promise<void> {
+    const {sinkTask, consumer, transformations = []} = this.#options
+    await this.#quietly('Could not stop task', () => sinkTask.stop())
+    this.#taskStopped = true
+    await this.#quietly('Could not close the consumer', () => consumer.close())
+    for (const {transformation} of transformations) {
+      await this.#quietly('Could not close a transformation', () => transformation.close?.())
+    }
+    await this.#quietly('Could not close the reporters', () => this.operator.close())
+  }
+
+  async #quietly(what: string, act: () => void | Promise<void>): Promise<void> {
+    try {
+      await act()
+    } catch (error) {
+      this.#logError(what, error)
+    }
+  }
+
+  #rewind(): void {
+    for (const entry of this.#context.takeRewinds()) {
+      this.#options.consumer.seek(entry, entry.offset)
+      this.#committed.set(entry)
+      this.#current.set(entry)
+    }
+  }
+
+  #pauseAll(): void {
+    this.#options.consumer.pause(this.#options.consumer.assignment())
+  }
+
+  #resumeAll(): void {
+    const {consumer} = this.#options
+    const kept = new PartitionSet(this.#context.pausedPartitions())
+    consumer.resume(consumer.assignment().filter(entry => !kept.has(entry)))
+  }
+
+  #logError(message: string, error: unknown): void {
+    this.#lifecycle.log(message, error)
+  }
+}
