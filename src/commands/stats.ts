@@ -1,20 +1,32 @@
-import {readFile} from 'node:fs/promises'
 import * as Flags from '@oclif/core/flags'
 import {outputFormat} from '../lib/cli/base-command.ts'
-import {formatBaseline, parseBaseline} from '../lib/cli/baseline.ts'
 import {connectionFlags, countFlag, filterFlags, outputFlags, selectionFlags, sourceArgs} from '../lib/cli/flags.ts'
+import {decorationOf} from '../lib/cli/io.ts'
 import {chooseColumns} from '../lib/cli/list-dead-letters.ts'
 import {LookCommand, lookFlags} from '../lib/cli/look-command.ts'
+import {readBaselineFile} from '../lib/cli/record-command.ts'
 import {replaceFile} from '../lib/cli/replace-file.ts'
-import {unknownWord} from '../lib/cli/usage-errors.ts'
+import {environmentName, unknownWord} from '../lib/cli/usage-errors.ts'
+import {readVerdictFile} from '../lib/cli/verdict-file.ts'
+import {
+  type Baseline,
+  type BaselinePlace,
+  compareWithBaseline,
+  formatBaseline,
+  strangeness,
+} from '../lib/dead-letter/baseline.ts'
 import {GROUP_KEYS, type GroupKey, isGroupKey} from '../lib/dead-letter/group-keys.ts'
 import type {PartitionScan} from '../lib/dead-letter/model.ts'
 import {createStatistics, type DeadLetterStatistics} from '../lib/dead-letter/statistics.ts'
-import {renderHistogram} from '../lib/render/chart.ts'
+import {createJudge} from '../lib/dead-letter/verdict.ts'
+import type {Cluster} from '../lib/kafka/ports.ts'
+import {renderBars, renderHistogram} from '../lib/render/chart.ts'
+import type {StatsPage} from '../lib/render/html-stats.ts'
 import {renderItems} from '../lib/render/formats.ts'
-import {createGroupView, type GroupRow} from '../lib/render/group-view.ts'
+import {createGroupView, groupLabel, type GroupRow} from '../lib/render/group-view.ts'
 import {envelope} from '../lib/render/json.ts'
 import {formatBytes, plural} from '../lib/render/numbers.ts'
+import type {FrozenSelection} from '../lib/select/selection.ts'
 
 export interface StatsResult extends Omit<DeadLetterStatistics, 'groups'> {
   /** By count, largest first. */
@@ -28,7 +40,11 @@ export default class Stats extends LookCommand<StatsResult> {
 
 --by takes ${Object.keys(GROUP_KEYS).join(', ')}.
 
+A verdict says what a replay can do: transient (it may pass by itself later), needs-fix (of code, configuration or data), never (the record cannot be read). --verdicts names own rules.
+
 --save-baseline keeps where the topics end and how large the groups are; --baseline compares with it: new, grown, same, gone. The same file serves --from baseline:FILE.
+
+--html writes the same groups and charts as one page that needs nothing from anywhere.
 
 Exit codes: 0 done; 3 a partition could not be read to its end; 6 there is no such ledger; 2, 4, 5 wrong use, not allowed, not reachable.`
   static override examples = [
@@ -62,6 +78,13 @@ Exit codes: 0 done; 3 a partition could not be read to its end; 6 there is no su
     }),
     top: countFlag({helpGroup: 'grouping', summary: 'Only the N largest groups; default all.'}),
     baseline: Flags.string({helpGroup: 'grouping', helpValue: 'FILE', summary: 'Compare with groups saved before.'}),
+    verdicts: Flags.string({
+      helpGroup: 'grouping',
+      helpValue: 'FILE',
+      env: environmentName('verdicts'),
+      summary: 'Own rules for verdicts (YAML), before the built-in ones.',
+    }),
+    html: Flags.string({helpGroup: 'output', helpValue: 'FILE', summary: 'Write a page with groups and charts.'}),
     'save-baseline': Flags.string({
       helpGroup: 'grouping',
       helpValue: 'FILE',
@@ -74,19 +97,32 @@ Exit codes: 0 done; 3 a partition could not be read to its end; 6 there is no su
     const by = toGroupKeys(flags.by ?? ['fingerprint'])
     const view = createGroupView(by, {compared: flags.baseline !== undefined})
     const columns = chooseColumns(view, flags) ?? view.defaultColumns
-    const baseline =
-      flags.baseline === undefined ? null : parseBaseline(await readFile(flags.baseline, 'utf8'), flags.baseline)
+    const baseline = flags.baseline === undefined ? null : await readBaselineFile(flags.baseline)
+    const judge = createJudge(flags.verdicts === undefined ? [] : await readVerdictFile(flags.verdicts))
     const request = await this.request(args.source, flags)
     await using cluster = await this.open(request, flags)
-    const statistics = createStatistics({by})
-    const {scan} = await this.look(cluster, await this.freeze(cluster, request), flags)
+    const frozen = await this.freeze(cluster, request)
+    const place = placeOf(cluster, frozen)
+    if (baseline !== null) await this.sayStrangeness(baseline, place, flags.baseline ?? '')
+    const comparison = {by, file: flags.baseline ?? '', onlyLater: request.selection.from.kind === 'baseline'}
+    // Words that do not fit are told before anything is read.
+    if (baseline !== null) compareWithBaseline([], baseline, comparison)
+    const statistics = createStatistics({by, judge})
+    const {scan} = await this.look(cluster, frozen, flags)
     for await (const deadLetter of scan) statistics.add(deadLetter)
     const report = statistics.report()
     const scanned = scan.scanned()
-    const all = baseline === null ? report.groups : compare(report.groups, baseline.groups)
+    const all: readonly GroupRow[] =
+      baseline === null ? report.groups : compareWithBaseline(report.groups, baseline, comparison)
     const groups = flags.top === undefined ? all : all.slice(0, flags.top)
     const result: StatsResult = {...report, groups, scanned}
-    if (flags['save-baseline'] !== undefined) await this.saveBaseline(flags['save-baseline'], result, report.groups)
+    if (flags['save-baseline'] !== undefined) {
+      const saved = {scanned, groups: report.groups, by}
+      await replaceFile(flags['save-baseline'], formatBaseline(saved, place, this.clock.now()))
+      await this.say(`baseline saved to ${flags['save-baseline']}`)
+    }
+    const hiddenGroups = all.length - groups.length
+    if (flags.html !== undefined) await this.writePage(flags.html, {...result, by, hiddenGroups, sources: args.source})
     const format = outputFormat(flags)
     const context = this.renderContext({fit: !flags.wide})
     if (format === 'json')
@@ -94,11 +130,8 @@ Exit codes: 0 done; 3 a partition could not be read to its end; 6 there is no su
         envelope(this.commandName, {result, warnings: this.documentWarnings(scanned)}, context.forTerminal),
       )
     else await this.printAll(renderItems(groups, view, {format, columns, context}))
-    if (format === 'table' && report.histogram.length > 0) {
-      await this.print('\n')
-      await this.printAll(renderHistogram(report.histogram, context))
-    }
-    await this.sayTotals(result, all.length - groups.length)
+    if (format === 'table') await this.printCharts(result, by)
+    await this.sayTotals(result, hiddenGroups)
     await this.closeScan(scanned, report.total)
     const [first] = groups
     if (first !== undefined && first.count > 0)
@@ -106,10 +139,30 @@ Exit codes: 0 done; 3 a partition could not be read to its end; 6 there is no su
     return result
   }
 
-  private async saveBaseline(path: string, {scanned}: StatsResult, groups: readonly GroupRow[]): Promise<void> {
-    const counts = new Map(groups.map(group => [JSON.stringify(group.by), group.count]))
-    await replaceFile(path, formatBaseline(scanned, counts, this.clock.now()))
-    await this.say(`baseline saved to ${path}`)
+  /** Bars of the groups, and counts over time; plain ASCII where colour or Unicode is off. */
+  private async printCharts({groups, histogram}: StatsResult, by: readonly GroupKey[]): Promise<void> {
+    const {colour} = decorationOf(this.io, 'stdout', this.runtime.report.noColor)
+    const context = this.renderContext()
+    const charts = {...context, unicode: context.unicode && colour > 0}
+    const bars = groups.map(group => ({label: groupLabel(group, by), count: group.count, share: group.share}))
+    for (const chart of [[...renderBars(bars, charts)], [...renderHistogram(histogram, charts)]]) {
+      if (chart.length > 0) await this.printAll(['\n', ...chart])
+    }
+  }
+
+  private async writePage(
+    path: string,
+    page: StatsResult & Pick<StatsPage, 'by' | 'hiddenGroups' | 'sources'>,
+  ): Promise<void> {
+    const {renderStatsPage} = await import('../lib/render/html-stats.ts')
+    const warnings = this.documentWarnings(page.scanned)
+    await replaceFile(path, renderStatsPage({...page, warnings, nowMs: this.clock.now()}))
+    await this.say(`page written to ${path}`)
+  }
+
+  private async sayStrangeness(baseline: Baseline, place: BaselinePlace, path: string): Promise<void> {
+    const strange = strangeness(baseline, place)
+    if (strange !== null) await this.warnUser(`baseline ${path}: ${strange}; groups are compared all the same`)
   }
 
   private async sayTotals(
@@ -135,40 +188,6 @@ function toGroupKeys(words: readonly string[]): readonly GroupKey[] {
   })
 }
 
-function compare(groups: readonly GroupRow[], before: Readonly<Record<string, number>>): readonly GroupRow[] {
-  const seen = new Set<string>()
-  const compared = groups.map((group): GroupRow => {
-    const id = JSON.stringify(group.by)
-    seen.add(id)
-    const count = Object.hasOwn(before, id) ? before[id] : undefined
-    if (count === undefined) return {...group, change: 'new'}
-    return {...group, change: group.count > count ? 'grown' : 'same'}
-  })
-  const gone = Object.keys(before).filter(id => !seen.has(id))
-  return [...compared, ...gone.flatMap(goneGroup)]
-}
-
-/** A group of the baseline without records now. */
-function goneGroup(id: string): readonly GroupRow[] {
-  const by: unknown = JSON.parse(id)
-  if (typeof by !== 'object' || by === null) return []
-  const values = Object.fromEntries(
-    Object.entries(by).map(([word, value]) => [
-      word,
-      typeof value === 'number' || typeof value === 'string' ? value : null,
-    ]),
-  )
-  return [
-    {
-      by: values,
-      count: 0,
-      share: 0,
-      firstSeen: null,
-      lastSeen: null,
-      example: '',
-      bytes: {key: 0, value: 0, headers: 0},
-      sample: {stage: null, exception: null, message: null, cause: null, causeMessage: null},
-      change: 'gone',
-    },
-  ]
+function placeOf({description}: Cluster, {ranges}: FrozenSelection): BaselinePlace {
+  return {clusterId: description.clusterId, topics: ranges}
 }

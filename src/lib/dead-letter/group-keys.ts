@@ -1,8 +1,16 @@
-import type {RecordCoordinates} from '../dialects/model.ts'
+import type {Failure, RecordCoordinates} from '../dialects/model.ts'
+import {headlineOf} from '../dialects/root-cause.ts'
+import {failureKind, kindId} from './fingerprint.ts'
 import type {DeadLetter} from './model.ts'
+import type {Judge} from './verdict.ts'
 
 /** What a group has in common; null where the dead letter does not say. */
 export type GroupValue = string | number | null
+
+/** What words may need besides the dead letter. */
+export interface GroupContext {
+  readonly judge: Judge
+}
 
 const HOUR_MS = 3_600_000n
 const DAY_MS = 86_400_000n
@@ -12,10 +20,17 @@ const MAX_TIME_MS = 253_402_300_799_999n
 /** The words of `--by`, each with what it takes from a dead letter. */
 export const GROUP_KEYS = {
   fingerprint: deadLetter => deadLetter.fingerprint,
+  /** The same failure wherever it happened: the fingerprint without the topic. */
+  kind: ({failure, record}) => kindId(failureKind(failure, record)),
+  /** What a replay can do about it. */
+  verdict: (deadLetter, {judge}) => judge(deadLetter)?.verdict ?? null,
   stage: ({failure}) => failure.stage ?? null,
-  exception: ({failure}) => failure.exception?.class ?? null,
-  /** Root cause; the exception itself when nothing caused it. */
-  cause: ({failure}) => failure.exception?.cause ?? failure.exception?.class ?? null,
+  /** Root cause; the exception itself when nothing caused it. As `inspect` shows it. */
+  exception: ({failure}) => headlineOf(failure.exception).class,
+  /** Another word for exception. */
+  cause: ({failure}) => headlineOf(failure.exception).class,
+  /** The exception around the root cause. */
+  wrapper: ({failure}) => wrapperOf(failure.exception),
   component: ({failure}) => failure.component ?? null,
   connector: ({failure}) => failure.connector ?? null,
   task: ({failure}) => failure.task ?? null,
@@ -33,13 +48,18 @@ export const GROUP_KEYS = {
   hour: ({record}) => truncated(record.timestamp, HOUR_MS, 'YYYY-MM-DDTHH:00:00Z'.length),
   /** Date, UTC. */
   day: ({record}) => truncated(record.timestamp, DAY_MS, 'YYYY-MM-DD'.length),
-} as const satisfies Record<string, (deadLetter: DeadLetter) => GroupValue>
+} as const satisfies Record<string, (deadLetter: DeadLetter, context: GroupContext) => GroupValue>
 
 export type GroupKey = keyof typeof GROUP_KEYS
 
 /** True for a word that `--by` accepts. */
 export function isGroupKey(word: string): word is GroupKey {
   return Object.hasOwn(GROUP_KEYS, word)
+}
+
+function wrapperOf(exception: Failure['exception']): string | null {
+  const outer = exception?.class ?? null
+  return outer === headlineOf(exception).class ? null : outer
 }
 
 function topicPartition(coordinates: RecordCoordinates | undefined): string | null {

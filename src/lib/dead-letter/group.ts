@@ -1,9 +1,12 @@
-import {causeMessageOf} from '../dialects/root-cause.ts'
-import {recordBytes} from './dead-letter.ts'
+import type {FailureException} from '../dialects/model.ts'
+import {causeMessageOf, headlineOf} from '../dialects/root-cause.ts'
+import {letterBytes} from './dead-letter.ts'
 import type {RecordBytes} from './dead-letter.ts'
 import {GROUP_KEYS} from './group-keys.ts'
 import type {GroupKey, GroupValue} from './group-keys.ts'
 import type {DeadLetter} from './model.ts'
+import {createJudge} from './verdict.ts'
+import type {Judge, Judgement, Verdict} from './verdict.ts'
 
 /** Dead letters that have the same values under the `by` words. JSON as it is. */
 export interface FailureGroup {
@@ -22,6 +25,10 @@ export interface FailureGroup {
   readonly bytes: RecordBytes
   /** What the example says about its failure, for people; null where it does not. */
   readonly sample: FailureSample
+  /** What a replay can do about it; `mixed` when its records differ; absent when no rule fits. */
+  readonly verdict?: Verdict | 'mixed'
+  /** Why, one line; of the first record. */
+  readonly verdictReason?: string
 }
 
 /** Longer texts are cut. */
@@ -51,6 +58,8 @@ export interface Grouper {
 export interface GrouperOptions {
   /** Bound of groups held, at least 1; default 10,000. */
   readonly maxGroups?: number
+  /** Default: by the built-in rules. */
+  readonly judge?: Judge
 }
 
 const DEFAULT_MAX_GROUPS = 10_000
@@ -63,6 +72,8 @@ interface OpenGroup {
   readonly by: Record<string, GroupValue>
   readonly example: string
   readonly sample: FailureGroup['sample']
+  readonly judgement: Judgement | null
+  isMixed: boolean
   count: number
   first: bigint | null
   last: bigint | null
@@ -77,26 +88,31 @@ interface OpenGroup {
  * @throws RangeError without a word, or with a bound below 1
  */
 export function createGrouper(by: readonly GroupKey[], options: GrouperOptions = {}): Grouper {
-  return new BoundedGrouper(by, options.maxGroups ?? DEFAULT_MAX_GROUPS)
+  return new BoundedGrouper(by, options.maxGroups ?? DEFAULT_MAX_GROUPS, options.judge ?? createJudge())
 }
 
 class BoundedGrouper implements Grouper {
   readonly #by: readonly GroupKey[]
   readonly #maxGroups: number
+  readonly #judge: Judge
+  /** All records of a group are of one kind: the verdict on the first is the verdict on all. */
+  readonly #isOneKind: boolean
   readonly #groups = new Map<string, OpenGroup>()
   #total = 0
   #ungrouped = 0
 
-  constructor(by: readonly GroupKey[], maxGroups: number) {
+  constructor(by: readonly GroupKey[], maxGroups: number, judge: Judge) {
     if (by.length === 0) throw new RangeError('groups need at least one word')
     if (!Number.isInteger(maxGroups) || maxGroups < 1) throw new RangeError('at least one group is held')
     this.#by = [...new Set(by)]
     this.#maxGroups = maxGroups
+    this.#judge = judge
+    this.#isOneKind = by.includes('fingerprint') || by.includes('kind')
   }
 
   add(deadLetter: DeadLetter): void {
     this.#total++
-    const values = this.#by.map(word => bounded(GROUP_KEYS[word](deadLetter)))
+    const values = this.#by.map(word => bounded(GROUP_KEYS[word](deadLetter, {judge: this.#judge})))
     const id = values.length === 1 ? idOf(values[0] ?? null) : JSON.stringify(values)
     let group = this.#groups.get(id)
     if (group === undefined) {
@@ -106,10 +122,12 @@ class BoundedGrouper implements Grouper {
       }
       group = this.#open(values, deadLetter)
       this.#groups.set(id, group)
+    } else if (!this.#isOneKind && !group.isMixed) {
+      group.isMixed = this.#judge(deadLetter)?.verdict !== group.judgement?.verdict
     }
     const {record} = deadLetter
     const {timestamp} = record
-    const bytes = recordBytes(record)
+    const bytes = letterBytes(deadLetter)
     group.count++
     group.key += bytes.key
     group.value += bytes.value
@@ -125,8 +143,10 @@ class BoundedGrouper implements Grouper {
     return {groups, total: this.#total, ungrouped: this.#ungrouped}
   }
 
-  #open(values: readonly GroupValue[], {address, failure}: DeadLetter): OpenGroup {
+  #open(values: readonly GroupValue[], deadLetter: DeadLetter): OpenGroup {
+    const {address, failure} = deadLetter
     const {stage, exception} = failure
+    const headline = headlineOf(exception)
     return {
       by: Object.fromEntries(this.#by.map((word, index) => [word, values[index] ?? null])),
       example: address,
@@ -134,9 +154,11 @@ class BoundedGrouper implements Grouper {
         stage: cut(stage),
         exception: cut(exception?.class),
         message: cut(exception?.message),
-        cause: cut(exception?.cause),
-        causeMessage: cut(exception === undefined ? undefined : causeMessageOf(exception)),
+        cause: cut(exception?.cause === undefined ? undefined : (headline.class ?? undefined)),
+        causeMessage: cut(causeMessage(exception, headline)),
       },
+      judgement: this.#judge(deadLetter),
+      isMixed: false,
       count: 0,
       first: null,
       last: null,
@@ -146,7 +168,8 @@ class BoundedGrouper implements Grouper {
     }
   }
 
-  #close({by, count, first, last, example, sample, key, value, headers}: OpenGroup): FailureGroup {
+  #close(group: OpenGroup): FailureGroup {
+    const {by, count, first, last, example, sample, key, value, headers, judgement, isMixed} = group
     const id = by['fingerprint']
     return {
       ...(typeof id === 'string' ? {fingerprint: id} : {}),
@@ -158,8 +181,22 @@ class BoundedGrouper implements Grouper {
       example,
       bytes: {key, value, headers},
       sample,
+      ...(isMixed
+        ? {verdict: 'mixed' as const, verdictReason: 'the records of this group differ'}
+        : judgement === null
+          ? {}
+          : {verdict: judgement.verdict, verdictReason: judgement.reason}),
     }
   }
+}
+
+/** What the root cause says, also where that is not the cause that a header names. */
+function causeMessage(
+  exception: FailureException | undefined,
+  headline: {readonly class: string | null; readonly message: string | null},
+): string | undefined {
+  if (exception?.cause === undefined) return undefined
+  return headline.class === exception.cause ? causeMessageOf(exception) : (headline.message ?? undefined)
 }
 
 function idOf(value: GroupValue): string {

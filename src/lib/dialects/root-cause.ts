@@ -1,4 +1,5 @@
 import type {FailureException} from './model.ts'
+import {WRAPPER_CLASSES} from './wrapper-classes.ts'
 
 const MARK = 'Caused by: '
 
@@ -37,14 +38,23 @@ export function causeMessageOf({cause, causeMessage, stack}: FailureException): 
   return message === null || message === '' ? undefined : message
 }
 
-/** Root cause if one is known, else the exception, with what it says; a cause without words lets the exception speak. */
+/**
+ * Root cause if one is known, else the exception, with what it says; a cause without words lets the exception speak. A cause
+ * that is itself only a wrapper gives way to the last one of the stack trace.
+ */
 export function headlineOf(exception: FailureException | undefined): {
   readonly class: string | null
   readonly message: string | null
 } {
   if (exception === undefined) return {class: null, message: null}
+  const {cause, stack} = exception
+  const isWrapper = cause !== undefined && WRAPPER_CLASSES.has(cause)
+  const root = isWrapper && stack !== undefined ? rootCauseOf(stack) : undefined
+  if (root !== undefined && root.class !== cause) {
+    return {class: root.class, message: root.message ?? exception.message ?? null}
+  }
   return {
-    class: exception.cause ?? exception.class ?? null,
+    class: cause ?? exception.class ?? null,
     message: causeMessageOf(exception) ?? exception.message ?? null,
   }
 }

@@ -1,7 +1,9 @@
 import type {HistogramBucket} from '../dead-letter/histogram.ts'
-import {formatCount} from './numbers.ts'
+import {formatCount, formatShare} from './numbers.ts'
+import {sanitize} from './sanitize.ts'
 import {formatTimestamp} from './time.ts'
 import type {RenderContext} from './view.ts'
+import {cutToWidth, displayWidth} from './width.ts'
 
 const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'] as const
 
@@ -19,6 +21,8 @@ export function bar(value: number, most: number, width: number, unicode: boolean
 
 /** Most lines of a histogram on a terminal. */
 const CHART_LINES = 24
+/** Columns where the output has no width. */
+const DEFAULT_WIDTH = 80
 
 /** Counts over time, one line a bucket: start of the bucket in UTC, bar, count. */
 export function* renderHistogram(buckets: readonly HistogramBucket[], context: RenderContext): Generator<string> {
@@ -29,13 +33,49 @@ export function* renderHistogram(buckets: readonly HistogramBucket[], context: R
   const countWidth = formatCount(most).length
   const labels = rows.map(({from}) => shortTime(from, BigInt(first.to) - BigInt(first.from)))
   const labelWidth = Math.max(...labels.map(({length}) => length))
-  const room = Math.max(10, Math.min(60, (context.width ?? 80) - labelWidth - countWidth - 4))
+  const room = Math.max(10, Math.min(60, (context.width ?? DEFAULT_WIDTH) - labelWidth - countWidth - 4))
   for (const [index, {count}] of rows.entries()) {
     const drawn = bar(count, most, room, context.unicode)
     yield (
       `${(labels[index] ?? '').padEnd(labelWidth)}  ${formatCount(count).padStart(countWidth)}  ${context.paint('bar', drawn)}`.trimEnd() +
       '\n'
     )
+  }
+}
+
+/** One bar of a chart of groups. */
+export interface Bar {
+  /** Hostile text. */
+  readonly label: string
+  readonly count: number
+  /** 0 to 1 */
+  readonly share: number
+}
+
+/** Most bars on a terminal. */
+const MOST_BARS = 10
+
+/** The largest of some counts, one line each: label, count, share, bar. Nothing for one alone. */
+export function* renderBars(bars: readonly Bar[], context: RenderContext): Generator<string> {
+  const rows = bars.slice(0, MOST_BARS)
+  if (rows.length < 2) return
+  const width = context.width ?? DEFAULT_WIDTH
+  const most = Math.max(...rows.map(({count}) => count))
+  const marker = context.unicode ? '…' : '~'
+  const labels = rows.map(({label}) =>
+    cutToWidth(sanitize(label, {ascii: !context.unicode}), Math.max(10, Math.floor(width * 0.4)), marker),
+  )
+  const labelWidth = Math.max(...labels.map(displayWidth))
+  const countWidth = formatCount(most).length
+  const shares = rows.map(({share}) => formatShare(share))
+  const shareWidth = Math.max(...shares.map(({length}) => length))
+  const room = Math.max(10, Math.min(60, width - labelWidth - countWidth - shareWidth - 6))
+  for (const [index, {count}] of rows.entries()) {
+    const label = labels[index] ?? ''
+    const padding = ' '.repeat(labelWidth - displayWidth(label))
+    const numbers = `${formatCount(count).padStart(countWidth)}  ${(shares[index] ?? '').padStart(shareWidth)}`
+    const drawn = context.paint('bar', bar(count, most, room, context.unicode))
+    yield `${context.paint('name', label)}${padding}  ${numbers}  ${drawn}`.trimEnd() + '\n'
   }
 }
 

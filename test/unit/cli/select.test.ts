@@ -1,5 +1,4 @@
 import {describe, expect, test} from 'vitest'
-import {formatBaseline, parseBaseline, readBaseline} from '../../../src/lib/cli/baseline.ts'
 import {toRequest} from '../../../src/lib/cli/select.ts'
 
 const deps = {now: 1_764_507_200_000, timeZone: 'UTC', exists: (path: string) => path === 'here.ndjson'}
@@ -61,43 +60,5 @@ describe('sources and flags as a request', () => {
     expect(request.assumedZone).toBe('America/Sao_Paulo')
     expect(request.selection.from).toMatchObject({ms: BigInt(Date.UTC(2026, 2, 9, 17))})
     expect(toRequest(['t'], {from: '@2026-03-09T14:00Z'}, zone).assumedZone).toBeNull()
-  })
-})
-
-describe('baseline', () => {
-  const scanned = [
-    {
-      topic: 'orders-dlq',
-      partition: 1,
-      from: '0',
-      to: '9007199254740993',
-      records: 3,
-      bytes: 1,
-      control: 0,
-      aborted: 0,
-      undecodable: 0,
-      complete: true,
-    },
-  ]
-
-  test('keeps ends and groups', () => {
-    const text = formatBaseline(scanned, new Map([['{"stage":"TASK_PUT"}', 3]]), 5)
-    expect(parseBaseline(text, 'f')).toEqual({
-      version: 1,
-      savedAt: '5',
-      ends: [{topic: 'orders-dlq', partition: 1, offset: '9007199254740993'}],
-      groups: {'{"stage":"TASK_PUT"}': 3},
-    })
-    expect(readBaseline(text, 'f')).toEqual([{topic: 'orders-dlq', partition: 1, offset: 9_007_199_254_740_993n}])
-  })
-
-  test.each([
-    '',
-    '[]',
-    '{"version":2}',
-    '{"version":1,"savedAt":"1","groups":{},"ends":[{"topic":"t","partition":0,"offset":"-1"}]}',
-    '{"version":1,"savedAt":"1","groups":{"a":"b"},"ends":[]}',
-  ])('%s is no baseline', text => {
-    expect(() => parseBaseline(text, 'f.json')).toThrow('f.json is no baseline')
   })
 })

@@ -1,5 +1,6 @@
 import {describe, expect, test} from 'vitest'
 import {createDeadLetter, recordBytes} from '../../../src/lib/dead-letter/dead-letter.ts'
+import {failureKind, kindId} from '../../../src/lib/dead-letter/fingerprint.ts'
 import {createGrouper} from '../../../src/lib/dead-letter/group.ts'
 import {GROUP_KEYS, isGroupKey} from '../../../src/lib/dead-letter/group-keys.ts'
 import type {GroupKey} from '../../../src/lib/dead-letter/group-keys.ts'
@@ -38,8 +39,11 @@ test('takes every word from a dead letter', () => {
   expect(group?.by).toEqual({
     fingerprint: deadLetter.fingerprint,
     stage: 'TASK_PUT',
-    exception: 'a.B',
+    kind: kindId(failureKind(deadLetter.failure, deadLetter.record)),
+    verdict: null,
+    exception: 'c.D',
     cause: 'c.D',
+    wrapper: 'a.B',
     component: 'x.Y',
     connector: 'orders-es',
     task: 1,
@@ -201,4 +205,33 @@ test('a dead letter decodes once, when first asked', () => {
   expect(deadLetter.failure).toBe(deadLetter.failure)
   expect(deadLetter.fingerprint).toBe(deadLetter.fingerprint)
   expect(reads).toBe(1)
+})
+
+describe('verdicts of groups', () => {
+  const failing = (name: string): DeadLetter => letter({error: {class: name, message: null, stack: name}})
+
+  test('a group has the verdict of its records and why, mixed when they differ, none when no rule fits', () => {
+    const transient = failing('java.net.SocketTimeoutException')
+    const broken = failing('java.lang.NullPointerException')
+    expect(report(['stage'], [transient, transient]).groups[0]).toMatchObject({
+      verdict: 'transient',
+      verdictReason: 'another system did not answer, or not in time',
+    })
+    expect(report(['stage'], [transient, broken, transient]).groups[0]?.verdict).toBe('mixed')
+    expect(report(['stage'], [transient, failing('a.B')]).groups[0]?.verdict).toBe('mixed')
+    expect(report(['stage'], [failing('a.B')]).groups[0]).not.toHaveProperty('verdict')
+    expect(report(['verdict'], [transient, broken, failing('a.B')]).groups.map(({by}) => by.verdict)).toEqual([
+      null,
+      'needs-fix',
+      'transient',
+    ])
+  })
+})
+
+test('[BR-03] groups by the root cause whatever wrapper it came in, and shows the wrapper beside it', () => {
+  const wrapped = (wrapper: string): DeadLetter =>
+    letter({error: {class: wrapper, message: 'w', stack: `${wrapper}: w\nCaused by: m.M: m\nCaused by: c.D: worse`}})
+  const {groups} = report(['exception'], [wrapped('a.B'), wrapped('x.Wrapper')])
+  expect(groups).toMatchObject([{by: {exception: 'c.D'}, count: 2, sample: {exception: 'a.B', cause: 'c.D'}}])
+  expect(report(['wrapper'], [wrapped('a.B'), wrapped('x.Wrapper')]).groups).toHaveLength(2)
 })

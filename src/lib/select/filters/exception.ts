@@ -1,3 +1,4 @@
+import {headlineOf} from '../../dialects/root-cause.ts'
 import {createGlob, isGlob} from '../glob.ts'
 import {badValue} from '../usage.ts'
 import type {FilterDefinition} from './filter.ts'
@@ -14,7 +15,10 @@ export const exceptionFilter: FilterDefinition = {
       full !== undefined && (isMatch(full) || isMatch(behind(full, '.')) || isMatch(behind(full, '$')))
     return {
       matches: ({failure: {exception, keyException}}) =>
-        names(exception?.class) || names(exception?.cause) || names(keyException?.class),
+        names(exception?.class) ||
+        names(exception?.cause) ||
+        names(headlineOf(exception).class ?? undefined) ||
+        names(keyException?.class),
       peek: peekMention(glob?.longestLiteral ?? text),
     }
   },
