@@ -77,6 +77,7 @@ export async function* renderReplayPlan(plan: ReplayPlan, context: RenderContext
     yield line('  result', namesText(sample.after))
   }
   if (counts.toReplay === 0) return
+  if (plan.fromOrigin !== undefined) yield line('record', 'that stands at the origin')
   yield line('time', plan.timestamp === 'original' ? 'of the original record' : 'of sending')
   yield line('pace', paceText(plan))
   yield line('order', orderText(plan))

@@ -4,6 +4,7 @@ import {isDlqName} from '../dialects/topic-name.ts'
 import type {KafkaRecord} from '../kafka/record.ts'
 import {parkingSizeText} from './parked-copy.ts'
 import {isExpired, outOfRange} from './target.ts'
+import type {OriginFinding} from './from-origin-compare.ts'
 import type {Destination, TargetFacts} from './target.ts'
 
 /** What a check does when it finds something: refuse the run, say it, or leave the record out and say so. */
@@ -13,7 +14,11 @@ export type CheckLevel = 'refuse' | 'warn' | 'leave-out'
 export interface CheckSubject {
   readonly record: KafkaRecord
   readonly failure: Failure
+  /** What was found at the origin; null or left out = nobody looked. */
+  readonly origin?: OriginFinding | null | undefined
   readonly destination: Destination
+  /** What goes out; left out = not known. */
+  readonly sentValue?: Buffer | null | undefined
   /** Null unless the destination is known. */
   readonly facts: TargetFacts | null
   /** Topics that the plan reads from on the target's own cluster; empty when source and target are different clusters. */
@@ -61,19 +66,40 @@ export const CHECKS: readonly CheckDefinition[] = [
     level: 'refuse',
     allowable: false,
     inspects: 'dead letters that only point at a record: their payload is not in the topic',
-    hint: 'leave them out with --skip pointer',
-    find: ({failure}) => (failure.payload === 'absent' ? 'holds no payload, only the place of the original' : null),
+    hint: 'fetch the originals with --from-origin, or leave them out with --skip pointer',
+    find: ({failure, origin}) => {
+      if (failure.payload !== 'absent' || hasRecord(origin)) return null
+      return origin == null
+        ? 'holds no payload, only the place of the original'
+        : `unrecoverable: holds no payload, and ${origin.reason}`
+    },
   },
   {
     id: 'value-lost',
     level: 'refuse',
     allowable: true,
     inspects: 'dead letters whose original value is not in the record',
-    hint: 'leave them out with --skip value-lost',
-    find: ({failure}) =>
-      failure.warnings?.includes('value_lost') === true && failure.rawValue === undefined
+    hint: 'fetch the originals with --from-origin, or leave them out with --skip value-lost',
+    find: ({failure, origin}) =>
+      !hasRecord(origin) && failure.warnings?.includes('value_lost') === true && failure.rawValue === undefined
         ? 'the original value is not in the record'
         : null,
+  },
+  {
+    id: 'origin-gone',
+    level: 'refuse',
+    allowable: true,
+    inspects: 'originals that --from-origin does not find any more, or cannot read',
+    hint: 'leave them out with --skip origin-gone, or send the copies that the dead letters hold with --allow origin-gone',
+    find: ({origin}) => (origin?.state === 'gone' || origin?.state === 'unknown' ? origin.reason : null),
+  },
+  {
+    id: 'origin-other',
+    level: 'refuse',
+    allowable: true,
+    inspects: 'places of originals where --from-origin finds another record: the topic was created again',
+    hint: 'leave them out with --skip origin-other, send the copies without --from-origin, or what stands there with --allow origin-other',
+    find: ({origin}) => (origin?.state === 'other' ? origin.reason : null),
   },
   {
     id: 'ragged-origin',
@@ -144,10 +170,12 @@ export const CHECKS: readonly CheckDefinition[] = [
     allowable: true,
     inspects: 'null values: a delete for whoever reads the target',
     hint: 'send the deletes with --allow tombstone, or leave them out with --skip tombstone',
-    find: ({record, failure}) =>
-      record.value === null && failure.rawValue === undefined && failure.payload !== 'absent'
+    find: ({record, failure, origin, sentValue}) => {
+      if (hasRecord(origin)) return sentValue === null ? 'value is null: a delete' : null
+      return record.value === null && failure.rawValue === undefined && failure.payload !== 'absent'
         ? 'value is null: a delete'
-        : null,
+        : null
+    },
   },
   {
     id: 'record-size',
@@ -236,6 +264,17 @@ export const CHECKS: readonly CheckDefinition[] = [
     hint: 'send every copy with --allow duplicate-origin, or leave the older ones out although they differ with --skip duplicate-origin',
   },
   {
+    id: 'copy-differs',
+    level: 'warn',
+    allowable: true,
+    inspects: 'dead letters whose copy is not byte-equal to the original that --from-origin sends',
+    hint: 'nothing to do: the original is sent; a serializer of the dead letter producer wrote the copy anew',
+    find: ({origin}) =>
+      origin?.state === 'found' && origin.differences.length > 0
+        ? `the copy has another ${origin.differences.join(', another ')} than the original`
+        : null,
+  },
+  {
     id: 'log-append-time',
     level: 'warn',
     allowable: true,
@@ -278,6 +317,13 @@ export const CHECKS: readonly CheckDefinition[] = [
     find: subject => parkingSizeText(subject.parking ?? null, () => subject.deadLetterBytes()),
   },
 ]
+
+/** True when there is a record to send in place of the dead letter's copy. */
+function hasRecord(
+  origin: OriginFinding | null | undefined,
+): origin is Extract<OriginFinding, {readonly record: KafkaRecord}> {
+  return origin?.state === 'found' || origin?.state === 'other'
+}
 
 function originText({origin}: Failure): string {
   return `${origin?.topic ?? '?'}:${origin?.partition ?? '?'}:${origin?.offset ?? '?'}`

@@ -1,6 +1,8 @@
 import type {Clock} from '../clock.ts'
 import {RefusedError} from '../errors.ts'
+import type {MetricsSnapshot} from '../connect-engine/metrics.ts'
 import type {Cluster} from '../kafka/ports.ts'
+import {isCapReason} from './ledger-judge.ts'
 import type {LedgerContents} from './ledger/contents.ts'
 import {readFileLedger} from './ledger/file-ledger.ts'
 import {allPartitions} from './ledger/layout.ts'
@@ -11,6 +13,7 @@ import type {RunDocument} from './ledger/run-record.ts'
 import type {LedgerRun, LedgerTopic} from './ledger/types.ts'
 import type {ReplayCounts} from './result.ts'
 import {ZERO_COUNTS} from './result.ts'
+import {readMetrics} from './run-metrics.ts'
 
 /** A ledger that can be read: a topic with its cluster, or a file. */
 export type LedgerPlace =
@@ -32,6 +35,8 @@ export interface RunSummary {
   readonly endReason: string | null
   /** From the entries; of an open run what is done so far. */
   readonly counts: ReplayCounts
+  /** Of its processes that came to their end (KIP-298). */
+  readonly metrics: MetricsSnapshot
 }
 
 /** A run with its plan. */
@@ -39,6 +44,8 @@ export interface FoundRun {
   readonly summary: RunSummary
   readonly document: RunDocument
   readonly targets: readonly {readonly topic: string; readonly partition: number; readonly count: number}[]
+  /** Parked records, by why. */
+  readonly parked: {readonly failed: number; readonly policy: number}
 }
 
 /** Runs of a ledger, newest first. @throws as the ledger's readers */
@@ -72,7 +79,9 @@ export async function findRun(
     })
   }
   const targets = new Map<string, {topic: string; partition: number; count: number}>()
-  for (const {state, target} of contents.index.entriesOfRun(run)) {
+  const parked = {failed: 0, policy: 0}
+  for (const {state, target, reason} of contents.index.entriesOfRun(run)) {
+    if (state === 'parked') parked[isCapReason(reason) ? 'policy' : 'failed']++
     if (state !== 'replayed' || target === null) continue
     const {topic, partition} = target
     const key = `${partition} ${topic}`
@@ -81,6 +90,7 @@ export async function findRun(
   return {
     summary: summaryOf(known, contents),
     document: readRunDocument(known.head, contents.pieces),
+    parked,
     targets: [...targets.values()].toSorted((a, b) =>
       a.topic === b.topic ? a.partition - b.partition : a.topic < b.topic ? -1 : 1,
     ),
@@ -109,6 +119,7 @@ function summaryOf({run, head, status}: LedgerRun, {index}: LedgerContents): Run
     endedAt: status === null ? null : `${status.at}`,
     endReason: status?.reason ?? null,
     counts: status?.state === 'completed' || status?.state === 'stopped' ? countsOf(status.counts) : soFar(index, run),
+    metrics: readMetrics(status?.metrics ?? {}),
   }
 }
 
@@ -118,11 +129,10 @@ function countsOf(counts: Readonly<Record<string, number>>): ReplayCounts {
 
 /** What the entries say: the run did not come to say it itself. */
 function soFar(index: LedgerContents['index'], run: string): ReplayCounts {
-  const counts = {replayed: 0, failed: 0, unknown: 0}
+  const counts = {replayed: 0, parked: 0, held: 0, failed: 0, unknown: 0}
   for (const {state} of index.entriesOfRun(run)) {
-    if (state === 'replayed') counts.replayed++
-    else if (state === 'failed') counts.failed++
+    if (state === 'replayed' || state === 'parked' || state === 'held' || state === 'failed') counts[state]++
     else if (state === 'sending') counts.unknown++
   }
-  return {...ZERO_COUNTS, ...counts, selected: counts.replayed + counts.failed + counts.unknown}
+  return {...ZERO_COUNTS, ...counts, selected: Object.values(counts).reduce((sum, count) => sum + count, 0)}
 }

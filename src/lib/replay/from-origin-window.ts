@@ -1,6 +1,7 @@
 import type {DeadLetter} from '../dead-letter/model.ts'
 import {compareWithOrigin} from './from-origin-compare.ts'
 import type {OriginFinding} from './from-origin-compare.ts'
+import {withOrigin} from './from-origin-letter.ts'
 import type {OriginPlace, OriginReader} from './from-origin.ts'
 
 /** Letters of the first window; later ones follow from how large the origins are. */
@@ -12,19 +13,19 @@ const WINDOW_BYTES = 16 * 1024 * 1024
 /** Collects dead letters until it pays to fetch their origins together, then hands them on in order. */
 export class OriginWindow<Context> {
   readonly #reader: OriginReader
-  readonly #take: (letter: DeadLetter, origin: OriginFinding, context: Context) => Promise<void>
+  readonly #take: (letter: DeadLetter, context: Context) => Promise<void>
   #waiting: {readonly letter: DeadLetter; readonly context: Context}[] = []
   #waitingBytes = 0
   #size = FIRST_WINDOW
   readonly #maxBytes: number
 
   /**
-   * @param take gets each dead letter with its origin, one after the other
+   * @param take gets each dead letter with its origin beside it (`originOf`), one after the other
    * @param maxBytes bound of what waits, and about of the origins that are fetched together
    */
   constructor(
     reader: OriginReader,
-    take: (letter: DeadLetter, origin: OriginFinding, context: Context) => Promise<void>,
+    take: (letter: DeadLetter, context: Context) => Promise<void>,
     maxBytes = WINDOW_BYTES,
   ) {
     this.#maxBytes = maxBytes
@@ -60,7 +61,7 @@ export class OriginWindow<Context> {
       const answer = places[index] === null ? undefined : next.next().value
       const finding = answer === undefined ? NO_PLACE : compareWithOrigin(letter, answer)
       if ('record' in finding) bytes += sizeOf(finding.record)
-      await this.#take(letter, finding, context)
+      await this.#take(withOrigin(letter, finding), context)
     }
     const fits = Math.floor((this.#maxBytes * letters.length) / Math.max(1, bytes))
     this.#size = Math.max(1, Math.min(MAX_WINDOW, this.#size * 2, fits))

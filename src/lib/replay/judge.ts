@@ -3,6 +3,7 @@ import type {Cluster} from '../kafka/ports.ts'
 import type {CheckDecisions} from './check-names.ts'
 import {CheckTally} from './check-tally.ts'
 import type {Fate} from './check-tally.ts'
+import {originOf, pristineRecord} from './from-origin-letter.ts'
 import type {HeaderPolicy} from './header-policy.ts'
 import type {LedgerVerdict} from './ledger-judge.ts'
 import {OutgoingFactory} from './outgoing.ts'
@@ -44,8 +45,9 @@ export class Judge {
   }
 
   /** What goes out; the stage TRANSFORMATION of a run. */
-  prepare({record, failure}: DeadLetter, {attempts}: LedgerVerdict): Outgoing {
-    return this.#factory.prepare(record, failure, attempts)
+  prepare(letter: DeadLetter, {attempts}: LedgerVerdict): Outgoing {
+    const {record, failure} = letter
+    return this.#factory.prepare(record, failure, attempts, pristineRecord(letter))
   }
 
   /**
@@ -55,10 +57,12 @@ export class Judge {
   judge(letter: DeadLetter, outgoing: Outgoing, facts: TargetFacts | null, {fact}: LedgerVerdict): Judgement {
     const {record, failure} = letter
     const {target, readTopics, nowMs, parking} = this.#rules
-    const destination = resolveDestination(target, record, failure, facts)
+    const destination = resolveDestination(target, {...record, key: outgoing.key}, failure, facts)
     const subject = {
       record,
       failure,
+      origin: originOf(letter),
+      sentValue: outgoing.value,
       destination,
       facts: destination.kind === 'known' ? facts : null,
       readTopics,

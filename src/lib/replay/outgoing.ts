@@ -59,16 +59,20 @@ export class OutgoingFactory {
     this.#run = rules.run
   }
 
-  /** @param attempts replays that the record has behind it, where more is known than its headers say */
-  prepare(record: KafkaRecord, failure: Failure, attempts = 0): Outgoing {
-    const {key, value} = originalPayload(record, failure)
-    const drops = this.#compiled(headerStripper(record, failure, {dialects: this.#dialects}))
-    const attempt = Math.max(nextAttempt(record.headers), attempts + 1)
+  /**
+   * @param attempts replays that the record has behind it, where more is known than its headers say
+   * @param pristine the record at the origin, which goes out in place of the dead letter's copy; null = the copy does
+   */
+  prepare(record: KafkaRecord, failure: Failure, attempts = 0, pristine: KafkaRecord | null = null): Outgoing {
+    const {key, value} = pristine ?? originalPayload(record, failure)
+    const drops = this.#compiled(headerStripper(pristine ?? record, failure, {dialects: this.#dialects}))
+    const replays = pristine === null ? attempts : Math.max(attempts, nextAttempt(pristine.headers) - 1)
+    const attempt = Math.max(nextAttempt(record.headers), replays + 1)
     const provenance = {run: this.#run, attempt, deadLetter: formatAddress(record)}
     const addHeaders = this.#policy.provenance ? [...this.#own, provenanceHeader(provenance)] : this.#own
     const rule = this.#timestamp === 'default' ? defaultTimestampRule(failure, this.#dialects) : this.#timestamp
-    const original = rule === 'original' ? originalTimestamp(record, failure, this.#dialects) : null
-    const carried = carriedHeaders(record, failure)
+    const original = rule === 'original' ? this.#time(record, failure, pristine) : null
+    const carried = pristine?.headers ?? carriedHeaders(record, failure)
     const headers = (): readonly RecordHeader[] => [
       ...carried.filter(({name}, index) => !drops(name, index)),
       ...addHeaders,
@@ -85,5 +89,9 @@ export class OutgoingFactory {
       headers,
       bytes: singleBatchBytes({key, value, headers: headers()}),
     }
+  }
+
+  #time(record: KafkaRecord, failure: Failure, pristine: KafkaRecord | null): bigint | null {
+    return pristine?.timestamp ?? originalTimestamp(record, failure, this.#dialects)
   }
 }

@@ -13,6 +13,8 @@ import type {CheckDecisions} from './check-names.ts'
 import type {Fate} from './check-tally.ts'
 import {dialectsUnder} from './header-policy.ts'
 import type {HeaderPolicy} from './header-policy.ts'
+import {OriginWindow} from './from-origin-window.ts'
+import {OriginReader} from './from-origin.ts'
 import {Judge, readTopics} from './judge.ts'
 import {judgeByLedger} from './ledger-judge.ts'
 import type {LedgerVerdict, LedgerView} from './ledger-judge.ts'
@@ -73,6 +75,8 @@ export interface PlanInput {
   readonly handled: ReplayPlan['handled']
   /** Send again what an earlier run may have sent. Left out counts as false. */
   readonly resendUnknown?: boolean | undefined
+  /** Send the record at the origin in place of the dead letter's copy. Left out counts as false. */
+  readonly fromOrigin?: boolean | undefined
   readonly maxAttempts: number
   /** Left out counts as `DEFAULT_ERRORS`. */
   readonly errors?: PlanErrors | undefined
@@ -107,6 +111,12 @@ export async function planReplay(
   return new Planner(deps, input).plan(options)
 }
 
+/** A dead letter whose origin has to be fetched first. */
+interface Next {
+  readonly verdict: LedgerVerdict
+  readonly options: {readonly signal?: AbortSignal | undefined}
+}
+
 class Planner {
   readonly #deps: PlanDeps
   readonly #input: PlanInput
@@ -121,6 +131,8 @@ class Planner {
   readonly #nowMs: bigint
   readonly #blind = new Set<string>()
   readonly #unsettled = new UnsettledLetters()
+  readonly #originReader: OriginReader | null
+  readonly #window: OriginWindow<Next> | null
 
   constructor(deps: PlanDeps, input: PlanInput) {
     this.#deps = deps
@@ -129,6 +141,11 @@ class Planner {
     this.#topics = new TargetTopics(deps.target)
     this.#exclude = OffsetSet.from(input.exclude ?? [])
     this.#nowMs = BigInt(deps.clock.now())
+    this.#originReader = input.fromOrigin === true ? new OriginReader(deps, {readRate: input.readRate}) : null
+    this.#window =
+      this.#originReader === null
+        ? null
+        : new OriginWindow(this.#originReader, (letter, next) => this.#decide(letter, next.verdict, next.options))
     this.#judge = this.#newJudge()
   }
 
@@ -167,6 +184,7 @@ class Planner {
         if (this.#totals.selected % PROGRESS_EVERY === 0) this.#deps.onProgress?.(this.#totals.selected)
       }
     }
+    await this.#window?.flush(options)
     const ranges = selection.ranges.map(range => toPlanRange(range, selected.get(rangeKey(range)) ?? 0))
     const full = selection.limit !== null && this.#totals.selected >= selection.limit
     return {
@@ -176,7 +194,7 @@ class Planner {
   }
 
   async #see(letter: DeadLetter, options: {readonly signal?: AbortSignal | undefined}): Promise<void> {
-    const {record, failure} = letter
+    const {record} = letter
     this.#totals.select(letter.fingerprint)
     if (this.#exclude.has(record.topic, record.partition, record.offset)) {
       this.#totals.add('skip')
@@ -188,7 +206,17 @@ class Planner {
       this.#totals.add(known)
       return
     }
-    const facts = await this.#facts(targetTopic(this.#input.target, failure), options)
+    if (this.#window === null) await this.#decide(letter, verdict, options)
+    else await this.#window.add(letter, {verdict, options}, options)
+  }
+
+  /** Destination and checks of a dead letter that is neither left out nor held. */
+  async #decide(
+    letter: DeadLetter,
+    verdict: LedgerVerdict,
+    options: {readonly signal?: AbortSignal | undefined},
+  ): Promise<void> {
+    const facts = await this.#facts(targetTopic(this.#input.target, letter.failure), options)
     const judgement = this.#judge.judge(letter, this.#judge.prepare(letter, verdict), facts, verdict)
     if (judgement.fate !== 'send') {
       this.#totals.add(judgement.fate)
@@ -341,6 +369,7 @@ class Planner {
       ledger: input.ledger,
       handled: input.handled,
       ...(input.resendUnknown === true ? {resendUnknown: true as const} : {}),
+      ...(this.#originReader === null ? {} : {fromOrigin: {topics: this.#originReader.topics()}}),
       maxAttempts: input.maxAttempts,
       errors: input.errors ?? DEFAULT_ERRORS,
       parking,

@@ -205,9 +205,15 @@ const planMembers = {
   ),
 }
 
+/** Members that a plan has only when they say something. */
+const optionalMembers = {
+  resendUnknown: oneOf(true),
+  fromOrigin: object({topics: list(object({topic: text, topicId: orNull(text)}))}),
+}
+
 const plan: Rule = (value, at) => {
-  const resends = isObject(value) && 'resendUnknown' in value
-  object(resends ? {...planMembers, resendUnknown: oneOf(true)} : planMembers)(value, at)
+  const optional = Object.entries(optionalMembers).filter(([name]) => isObject(value) && name in value)
+  object({...planMembers, ...Object.fromEntries(optional)})(value, at)
 }
 
 /** A plan of version 2, before errors were handled as in Connect and could be parked: it means what it meant. */

@@ -2,6 +2,7 @@ import type {CompressionType} from '../kafka/records/types.ts'
 import type {IsolationLevel} from '../kafka/ports.ts'
 import type {FilterSpec} from '../select/filter-spec.ts'
 import type {HeaderPolicy} from './header-policy.ts'
+import type {OriginTopic} from './from-origin.ts'
 import type {PartitionOffsets} from './offset-set.ts'
 import type {TargetFacts, TargetRule} from './target.ts'
 
@@ -136,6 +137,8 @@ export interface ReplayPlan {
   readonly handled: HandledRule
   /** Dead letters that an earlier run announced and did not settle are sent again; absent = they are left out as handled. */
   readonly resendUnknown?: true
+  /** What is sent is the record at the origin, as it stands in these topics; absent = the dead letter's own copy. */
+  readonly fromOrigin?: {readonly topics: readonly OriginTopic[]}
   /** Replays of one chain of dead letters; what was replayed that often is parked or held. */
   readonly maxAttempts: number
   readonly errors: PlanErrors

@@ -22,7 +22,7 @@ export interface ReplayCounts {
   readonly failed: number
   /** Sent, but whether it was written is not known. */
   readonly unknown: number
-  /** In the plan, but no longer in the dead letter topic. */
+  /** In the plan, but no longer in the dead letter topic; with `--from-origin` also: no longer at the origin. */
   readonly gone: number
   readonly cameBack: number
 }

@@ -11,6 +11,9 @@ import type {ChunkEntry, ParkingReason} from './chunk.ts'
 import type {Delivery} from './delivery.ts'
 import {EarlierProcesses} from './earlier-processes.ts'
 import {endDelivery, isFenced} from './end-delivery.ts'
+import {originOf} from './from-origin-letter.ts'
+import {OriginWindow} from './from-origin-window.ts'
+import {OriginReader} from './from-origin.ts'
 import {Judge, readTopics} from './judge.ts'
 import {capReason, judgeByLedger} from './ledger-judge.ts'
 import type {LedgerVerdict} from './ledger-judge.ts'
@@ -64,6 +67,14 @@ interface Out {
   readonly sender: ChunkSender
 }
 
+/** A dead letter on its way out. */
+interface Next {
+  readonly entry: ChunkEntry
+  readonly verdict: LedgerVerdict
+  readonly cursor: RecordCursor | null
+  readonly out: Out
+}
+
 class Run {
   readonly #deps: RunDeps
   readonly #input: RunInput
@@ -80,6 +91,7 @@ class Run {
   readonly #delivery: Delivery | null
   readonly #sender: ChunkSender | null
   readonly #earlier: EarlierProcesses
+  readonly #window: OriginWindow<Next & {readonly signal: AbortSignal}> | null
   /** Records that were prepared without a pause. */
   #unbroken = 0
   #settled = true
@@ -108,6 +120,12 @@ class Run {
       resendUnknown: input.resendUnknown === true,
       parking: plan.parking?.topic ?? null,
     })
+    const origins =
+      plan.fromOrigin === undefined
+        ? null
+        : new OriginReader(deps, {readRate: input.readRate, expected: plan.fromOrigin.topics})
+    this.#window =
+      origins === null ? null : new OriginWindow(origins, (letter, next) => this.#prepare(letter, next, next.signal))
     this.#sender =
       delivery === null
         ? null
@@ -157,6 +175,7 @@ class Run {
           }
         }
       }
+      await this.#window?.flush({signal})
       await out.sender.flush(signal)
       await out.sender.settle(signal)
       await this.#earlier.settle(signal)
@@ -230,7 +249,16 @@ class Run {
       return
     }
     if (!delivery.resolutions.has(letter.address) && this.#isDecided(letter, verdict)) return
-    const topic = targetTopic(plan.target, failure)
+    const next = {entry, verdict, cursor, out}
+    if (this.#window === null) await this.#prepare(letter, next, signal)
+    else await this.#window.add(letter, {...next, cursor: null, signal}, {signal})
+  }
+
+  /** From what the dead letter (or its origin) holds to a record in the chunk. */
+  async #prepare(letter: DeadLetter, {entry, verdict, cursor, out}: Next, signal: AbortSignal): Promise<void> {
+    const {sender} = out
+    const {plan} = this.#input
+    const topic = targetTopic(plan.target, letter.failure)
     const facts = topic === null ? null : (this.#facts.get(topic) ?? null)
     const prepared = this.#outgoing(letter, entry, verdict, sender, signal)
     const outgoing = prepared instanceof Promise ? await prepared : prepared
@@ -238,6 +266,7 @@ class Run {
     const judgement = this.#judge.judge(letter, outgoing, facts, verdict)
     if (judgement.fate !== 'send') {
       if (judgement.fate === 'skip') this.#state.skip()
+      else if (originOf(letter)?.state === 'gone') this.#state.gone(1)
       else this.#state.fail(entry, 'failed', new RecordError('refused by a check', {code: 'E_CHECKS_REFUSED'}))
       return
     }

@@ -5,6 +5,7 @@ import {KafkaError} from '../../../src/lib/errors.ts'
 import type {Cluster, ReadRequest, RecordBlock} from '../../../src/lib/kafka/ports.ts'
 import type {KafkaRecord} from '../../../src/lib/kafka/record.ts'
 import {compareWithOrigin} from '../../../src/lib/replay/from-origin-compare.ts'
+import {originOf} from '../../../src/lib/replay/from-origin-letter.ts'
 import {coverOffsets, planReads} from '../../../src/lib/replay/from-origin-ranges.ts'
 import {OriginWindow} from '../../../src/lib/replay/from-origin-window.ts'
 import {OriginReader} from '../../../src/lib/replay/from-origin.ts'
@@ -259,8 +260,8 @@ describe('a window of dead letters', () => {
     const seen: string[] = []
     const window = new OriginWindow<number>(
       new OriginReader({source: cluster, target: cluster}),
-      async (letter, origin, at) => {
-        seen.push(`${letter.record.offset} ${origin.state} ${at}`)
+      async (letter, at) => {
+        seen.push(`${letter.record.offset} ${originOf(letter)?.state} ${at}`)
       },
     )
     for (let index = 0; index < 300; index++) {
