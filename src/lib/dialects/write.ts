@@ -5,7 +5,7 @@ import {DIALECTS} from './registry.ts'
 
 /** Families that can be written. */
 export function writableDialects(dialects: readonly Dialect[] = DIALECTS): DialectId[] {
-  return dialects.filter(({write}) => write !== undefined).map(({id}) => id)
+  return dialects.filter(dialect => dialect.write !== undefined).map(({id}) => id)
 }
 
 /**
