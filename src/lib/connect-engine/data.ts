@@ -44,7 +44,13 @@ export interface Converter {
     bytes: Buffer | null,
     headers: KafkaRecord['headers'],
   ): SchemaAndValue | Promise<SchemaAndValue>
-  fromConnectData(topic: string, schema: ConnectSchema | null, value: unknown): Buffer | null
+  /** @param headers raw headers that the record is going to have, for converters that look there; absent in reports */
+  fromConnectData(
+    topic: string,
+    schema: ConnectSchema | null,
+    value: unknown,
+    headers?: KafkaRecord['headers'],
+  ): Buffer | null
 }
 
 /** Bytes of one header to data and back. */
