@@ -1,4 +1,6 @@
 import type {DeadLetter} from '../dead-letter/model.ts'
+import type {Dialect} from '../dialects/dialect.ts'
+import {DIALECTS} from '../dialects/registry.ts'
 import {carriedHeaders, headerStripper, originalPayload, originalTimestamp} from '../dialects/restore.ts'
 import type {KafkaRecord, RecordHeader} from '../kafka/record.ts'
 import type {OriginAnswer} from './from-origin.ts'
@@ -26,12 +28,16 @@ const CLOCK_MARGIN_MS = 300_000n
  * Hold what stands at a dead letter's origin against what the dead letter still knows of it: its time, key, value and
  * headers. A different value alone makes no other record: serializers of dead letter producers rewrite it.
  */
-export function compareWithOrigin(letter: DeadLetter, answer: OriginAnswer): OriginFinding {
+export function compareWithOrigin(
+  letter: DeadLetter,
+  answer: OriginAnswer,
+  dialects: readonly Dialect[] = DIALECTS,
+): OriginFinding {
   if (answer.state !== 'found') return answer
   const {record} = answer
-  const copy = copyOf(letter)
+  const copy = copyOf(letter, dialects)
   const differences = copy === null ? [] : differencesOf(copy, record)
-  const reason = whyOther(letter, record, copy, differences)
+  const reason = whyOther({letter, record, copy, differences, dialects})
   return reason === null ? {state: 'found', record, differences} : {state: 'other', record, reason}
 }
 
@@ -40,9 +46,9 @@ interface Copy extends Pick<KafkaRecord, 'key' | 'value'> {
 }
 
 /** What the dead letter has of the original, its own additions taken away; null when it is only a pointer. */
-function copyOf({record, failure}: DeadLetter): Copy | null {
+function copyOf({record, failure}: DeadLetter, dialects: readonly Dialect[]): Copy | null {
   if (failure.payload === 'absent') return null
-  const strips = headerStripper(record, failure)
+  const strips = headerStripper(record, failure, {dialects})
   const headers = carriedHeaders(record, failure).filter(({name}, index) => !strips(name, index))
   return {...originalPayload(record, failure), headers}
 }
@@ -58,13 +64,20 @@ function differencesOf(copy: Copy, record: KafkaRecord): CopyDifference[] {
 }
 
 /** Why the record cannot be the one that failed; null when nothing speaks against it. */
-function whyOther(
-  {record: dead, failure}: DeadLetter,
-  record: KafkaRecord,
-  copy: Copy | null,
-  differences: readonly CopyDifference[],
-): string | null {
-  const known = originalTimestamp(dead, failure)
+function whyOther({
+  letter: {record: dead, failure},
+  record,
+  copy,
+  differences,
+  dialects,
+}: {
+  readonly letter: DeadLetter
+  readonly record: KafkaRecord
+  readonly copy: Copy | null
+  readonly differences: readonly CopyDifference[]
+  readonly dialects: readonly Dialect[]
+}): string | null {
+  const known = originalTimestamp(dead, failure, dialects)
   if (known !== null && record.timestamp !== null) {
     if (known === record.timestamp) return null
     // Streams keeps the time that its extractor made, not the record's.

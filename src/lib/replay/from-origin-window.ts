@@ -1,4 +1,5 @@
 import type {DeadLetter} from '../dead-letter/model.ts'
+import type {Dialect} from '../dialects/dialect.ts'
 import {compareWithOrigin} from './from-origin-compare.ts'
 import type {OriginFinding} from './from-origin-compare.ts'
 import {withOrigin} from './from-origin-letter.ts'
@@ -17,17 +18,20 @@ export class OriginWindow<Context> {
   #waiting: {readonly letter: DeadLetter; readonly context: Context}[] = []
   #waitingBytes = 0
   #size = FIRST_WINDOW
+  readonly #dialects: readonly Dialect[] | undefined
   readonly #maxBytes: number
 
   /**
    * @param take gets each dead letter with its origin beside it (`originOf`), one after the other
-   * @param maxBytes bound of what waits, and about of the origins that are fetched together
+   * @param options.dialects the families that told where the origins are; default: the built-in ones
+   * @param options.maxBytes bound of what waits, and about of the origins that are fetched together
    */
   constructor(
     reader: OriginReader,
     take: (letter: DeadLetter, context: Context) => Promise<void>,
-    maxBytes = WINDOW_BYTES,
+    {dialects, maxBytes = WINDOW_BYTES}: {readonly dialects?: readonly Dialect[]; readonly maxBytes?: number} = {},
   ) {
+    this.#dialects = dialects
     this.#maxBytes = maxBytes
     this.#reader = reader
     this.#take = take
@@ -59,7 +63,7 @@ export class OriginWindow<Context> {
     let bytes = 0
     for (const [index, {letter, context}] of letters.entries()) {
       const answer = places[index] === null ? undefined : next.next().value
-      const finding = answer === undefined ? NO_PLACE : compareWithOrigin(letter, answer)
+      const finding = answer === undefined ? NO_PLACE : compareWithOrigin(letter, answer, this.#dialects)
       if ('record' in finding) bytes += sizeOf(finding.record)
       await this.#take(withOrigin(letter, finding), context)
     }

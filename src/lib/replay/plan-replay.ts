@@ -145,7 +145,9 @@ class Planner {
     this.#window =
       this.#originReader === null
         ? null
-        : new OriginWindow(this.#originReader, (letter, next) => this.#decide(letter, next.verdict, next.options))
+        : new OriginWindow(this.#originReader, (letter, next) => this.#decide(letter, next.verdict, next.options), {
+            dialects: dialectsUnder(input.headers),
+          })
     this.#judge = this.#newJudge()
   }
 

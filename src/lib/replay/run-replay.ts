@@ -14,6 +14,7 @@ import {endDelivery, isFenced} from './end-delivery.ts'
 import {originOf} from './from-origin-letter.ts'
 import {OriginWindow} from './from-origin-window.ts'
 import {OriginReader} from './from-origin.ts'
+import {dialectsUnder} from './header-policy.ts'
 import {Judge, readTopics} from './judge.ts'
 import {capReason, judgeByLedger} from './ledger-judge.ts'
 import type {LedgerVerdict} from './ledger-judge.ts'
@@ -125,7 +126,11 @@ class Run {
         ? null
         : new OriginReader(deps, {readRate: input.readRate, expected: plan.fromOrigin.topics})
     this.#window =
-      origins === null ? null : new OriginWindow(origins, (letter, next) => this.#prepare(letter, next, next.signal))
+      origins === null
+        ? null
+        : new OriginWindow(origins, (letter, next) => this.#prepare(letter, next, next.signal), {
+            dialects: dialectsUnder(plan.headers),
+          })
     this.#sender =
       delivery === null
         ? null

@@ -283,7 +283,7 @@ describe('a window of dead letters', () => {
     const reads: ReadRequest[] = []
     const cluster = watched(source, reads)
     const reader = new OriginReader({source: cluster, target: cluster})
-    const window = new OriginWindow<null>(reader, async () => undefined, 16 * 1024)
+    const window = new OriginWindow<null>(reader, async () => undefined, {maxBytes: 16 * 1024})
     for (let index = 0; index < 128; index++) await window.add(createDeadLetter(deadLetter(index)), null)
     await window.flush()
     const sizes = reads.map(({ranges: [range]}) => Number((range?.to ?? 0n) - (range?.from ?? 0n)))
