@@ -6,6 +6,7 @@ import {readRateOf} from '../lib/cli/connection.ts'
 import {connectionFlags, documentFlags, filterFlags, selectionFlags, writingFlags} from '../lib/cli/flags.ts'
 import type {RecordFlags} from '../lib/cli/record-command.ts'
 import {isJson, type LookFlags, type OpenLedger, refuseIfClaimed, ReplayCommand} from '../lib/cli/replay-command.ts'
+import {type ErrorFlags, toErrors} from '../lib/cli/replay-error-flags.ts'
 import {planFlags, type PlanFlags, runFlags, toPlanPolicy} from '../lib/cli/replay-flags.ts'
 import {archivesOf, assertAllowedTargets} from '../lib/cli/replay-target.ts'
 import {asList, type EffectiveSettings, headerMappingsOf} from '../lib/cli/config/settings.ts'
@@ -74,7 +75,7 @@ Exit codes: 0 done; 3 some records failed, are gone or were not reached; 6 refus
     const given = new Set(raw.flatMap(token => (token.type === 'flag' ? [token.flag] : [])))
     const started = this.clock.monotonic()
     const settings = await this.settings(flags['target-profile'] ?? flags.profile)
-    const saved = flags.plan === undefined ? null : await this.#savedPlan(flags.plan, args.source ?? [], given)
+    const saved = flags.plan === undefined ? null : await this.#savedPlan(flags.plan, args.source ?? [], given, flags)
     const policy = saved === null ? this.#policy(flags, settings, await this.settings(flags.profile)) : null
     const request = await this.request(saved === null ? this.#sources(args.source) : [], flags)
     if (await this.printedExamples(request)) throw new UsageError('example: alone names no archive to replay')
@@ -114,7 +115,8 @@ Exit codes: 0 done; 3 some records failed, are gone or were not reached; 6 refus
       if (flags['dry-run']) return await this.#finishDry(before(), flags)
       if (target.description.kind === 'kafka') this.assertWritable(settings)
       // What is held at the cap is written down too, where there is a ledger.
-      if (plan.counts.toReplay > 0 || (plan.counts.held > 0 && (planned.look?.ledger ?? null) !== null)) {
+      const writes = plan.counts.toReplay > 0 || plan.counts.parked > 0
+      if (writes || (plan.counts.held > 0 && (planned.look?.ledger ?? null) !== null)) {
         await this.checkLedger(target, plan.ledger, flags['create-ledger'])
         await this.consent(questionFor(plan), flags.yes)
         ledger = await this.openLedger(target, plan.ledger, flags)
@@ -165,7 +167,12 @@ Exit codes: 0 done; 3 some records failed, are gone or were not reached; 6 refus
     })
   }
 
-  async #savedPlan(path: string, sources: readonly string[], given: ReadonlySet<string>): Promise<ReplayPlan> {
+  async #savedPlan(
+    path: string,
+    sources: readonly string[],
+    given: ReadonlySet<string>,
+    flags: ErrorFlags,
+  ): Promise<ReplayPlan> {
     const planned = Object.keys({...selectionFlags, ...filterFlags, ...planFlags}).filter(name => given.has(name))
     const [flag] = planned
     if (sources.length > 0 || flag !== undefined) {
@@ -176,7 +183,8 @@ Exit codes: 0 done; 3 some records failed, are gone or were not reached; 6 refus
         },
       )
     }
-    return readPlanFile(path)
+    const plan = await readPlanFile(path)
+    return {...plan, errors: toErrors(flags, plan.errors)}
   }
 
   /** Everything about a plan that flags can get wrong, before anything is connected. */
@@ -190,7 +198,11 @@ Exit codes: 0 done; 3 some records failed, are gone or were not reached; 6 refus
     // The dead letters are those of the source; what must not arrive, the target knows too.
     const stripHeaders = [...new Set([...asList(source.stripHeaders), ...asList(settings.stripHeaders)])]
     const headers = {stripHeaders, headerMappings: headerMappingsOf(source)}
-    return toPlanPolicy(flags, headers, {target, ledgerSetting: settings.ledger ?? null})
+    return toPlanPolicy(flags, headers, {
+      target,
+      ledgerSetting: settings.ledger ?? null,
+      parkingSetting: settings.parkingTopic ?? null,
+    })
   }
 
   async #saved(
@@ -259,12 +271,16 @@ Exit codes: 0 done; 3 some records failed, are gone or were not reached; 6 refus
 }
 
 /** `Replay 134 records to orders, payments?` */
-function questionFor({counts, targets, target}: ReplayPlan): string {
+function questionFor({counts, targets, target, parking}: ReplayPlan): string {
+  const parked =
+    parking === null || counts.parked === 0 ? null : `${plural(counts.parked, 'record')} in ${parking.topic}`
+  if (counts.toReplay === 0 && parked !== null) return `Park ${parked} on ${target.name}?`
   if (counts.toReplay === 0) return `Note ${plural(counts.held, 'held record')} in the ledger on ${target.name}?`
   const topics = [...new Set(targets.map(({topic}) => topic))]
   const named =
     topics.length > 3 ? `${topics.slice(0, 3).join(', ')} and ${topics.length - 3} more topics` : topics.join(', ')
-  return `Replay ${plural(counts.toReplay, 'record')} to ${named} on ${target.name}?`
+  const also = parked === null ? '' : ` and park ${parked}`
+  return `Replay ${plural(counts.toReplay, 'record')} to ${named}${also} on ${target.name}?`
 }
 
 /** A name that is no run would only fence somebody else's producer. @throws UsageError */

@@ -3,7 +3,9 @@ import {Args} from '@oclif/core'
 import {connectionFlags, documentFlags} from '../lib/cli/flags.ts'
 import {DELIVERY_TIMEOUT_MS} from '../lib/cli/ledger-command.ts'
 import {type OpenLedger, ReplayCommand} from '../lib/cli/replay-command.ts'
-import {ledgerFlags, resumeFlags, runLimitFlags, targetFlags} from '../lib/cli/replay-flags.ts'
+import {errorFlags, toErrors} from '../lib/cli/replay-error-flags.ts'
+import {ledgerFlags, resumeFlags, targetFlags} from '../lib/cli/replay-flags.ts'
+import {runLimitFlags} from '../lib/cli/run-limits.ts'
 import {archivesOf, assertAllowedTargets} from '../lib/cli/replay-target.ts'
 import {asStdin, spoolPath} from '../lib/cli/stdin-spool.ts'
 import type {RecordFlags} from '../lib/cli/record-command.ts'
@@ -36,6 +38,7 @@ Exit codes: as replay; 6 when the ledger does not know the run, or the run was t
     run: Args.string({required: true, ignoreStdin: true, description: 'Id of the run; kdlq runs lists them.'}),
   }
   static override flags = {
+    ...errorFlags,
     ...resumeFlags,
     ...ledgerFlags,
     ...runLimitFlags,
@@ -61,7 +64,7 @@ Exit codes: as replay; 6 when the ledger does not know the run, or the run was t
     cleanup.use(elsewhere?.own)
     await using opened = await this.openLedgerPlace(flags, elsewhere?.cluster ?? null)
     const found = await this.#find(opened.place, args.run)
-    const {plan} = found.document
+    const plan = {...found.document.plan, errors: toErrors(flags, found.document.plan.errors)}
     const archives = archivesOf(plan)
     await using source =
       archives.length === 0 && connected !== null ? null : await this.#openArchives(archives, args.run, flags)
@@ -79,6 +82,7 @@ Exit codes: as replay; 6 when the ledger does not know the run, or the run was t
       author: {run: args.run, by: this.operator()},
       resume: true,
       reason: found.summary.reason,
+      earlierMetrics: found.summary.metrics,
       resendUnknown: flags['resend-unknown'],
       takeOver: null,
     }

@@ -61,10 +61,14 @@ Exit codes: 0 done; 6 when the ledger is missing or does not know the run.`
   }
 
   async #one(found: FoundRun, flags: Readonly<Record<string, unknown>>): Promise<RunsResult> {
-    const {summary, document, targets} = found
+    const {summary, document, targets, parked} = found
+    const {parking} = document.plan
     const durationMs = summary.endedAt === null ? 0 : Number(BigInt(summary.endedAt) - BigInt(summary.startedAt ?? '0'))
+    const blank = unexecuted(document.plan, [], durationMs)
     const result = {
-      ...unexecuted(document.plan, [], durationMs),
+      ...blank,
+      metrics: {...blank.metrics, ...summary.metrics},
+      parking: parking === null ? null : {topic: parking.topic, ...parked},
       run: summary.run,
       counts: summary.counts,
       targets,

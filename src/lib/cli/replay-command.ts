@@ -1,10 +1,11 @@
 import {userInfo} from 'node:os'
 import {EXIT, isKdlqError, UsageError} from '../errors.ts'
 import type {KdlqError} from '../errors.ts'
+import type {MetricsSnapshot} from '../connect-engine/metrics.ts'
 import type {Cluster} from '../kafka/ports.ts'
 import {envelope} from '../render/json.ts'
 import {plural} from '../render/numbers.ts'
-import {replaySummary} from '../render/replay-plan.ts'
+import {errorsSummary, replaySummary} from '../render/replay-plan.ts'
 import {formatDuration} from '../render/time.ts'
 import {TRANSACTION_TIMEOUT_MS, type OpenDelivery} from '../replay/delivery.ts'
 import {type FileDeliveryInput, ledgerPath, openFileDelivery} from '../replay/file-delivery.ts'
@@ -16,7 +17,7 @@ import {DEFAULT_LEDGER} from '../replay/ledger/types.ts'
 import type {LedgerTopic} from '../replay/ledger/types.ts'
 import {lookAtLedger, type LedgerLook, type LedgerLookInput} from '../replay/look-at-ledger.ts'
 import type {ReplayPlan} from '../replay/plan.ts'
-import type {ReplayOutcome, ReplayResult} from '../replay/result.ts'
+import type {RecordFailure, ReplayOutcome, ReplayResult} from '../replay/result.ts'
 import {runReplay} from '../replay/run-replay.ts'
 import {openTopicDelivery} from '../replay/topic-delivery.ts'
 import {outputFormat} from './base-command.ts'
@@ -24,14 +25,22 @@ import type {EffectiveSettings} from './config/settings.ts'
 import {connectionConfig, readRateOf} from './connection.ts'
 import {confirmOrRefuse} from './prompts.ts'
 import {DELIVERY_TIMEOUT_MS, LedgerCommand} from './ledger-command.ts'
+import {type ErrorLog, fileLog, stderrLog} from './error-log.ts'
+import type {Progress} from './progress.ts'
+import type {ErrorFlags} from './replay-error-flags.ts'
 import {forgetLocalRun, type LocalRun, noteLocalRun} from './local-runs.ts'
 import {processLock} from './process-lock.ts'
 import type {RecordFlags} from './record-command.ts'
-import {type LimitFlags, toMaxFailed} from './replay-flags.ts'
+import {type LimitFlags, toMaxFailed} from './run-limits.ts'
 import {archiveTarget} from './replay-target.ts'
 
 /** Failures that are told one by one on stderr. */
 const TOLD_FAILURES = 20
+const FAILURE_WORDS: Readonly<Record<RecordFailure['state'], string>> = {
+  failed: 'failed',
+  unknown: 'may have been written',
+  parked: 'was parked',
+}
 
 /** Flags that name another target than the source. */
 export interface TargetFlags {
@@ -55,6 +64,8 @@ export interface Execution {
   readonly resume: boolean
   readonly reason: string | null
   readonly resendUnknown: boolean
+  /** What earlier processes of the run counted; left out = nothing. */
+  readonly earlierMetrics?: MetricsSnapshot | undefined
   /** Another run to end first; null = none. */
   readonly takeOver: string | null
 }
@@ -151,13 +162,14 @@ export abstract class ReplayCommand extends LedgerCommand<ReplayResult> {
   /** Execute a run and tell how it went. @param before the result when it does not even begin */
   protected async execute(
     execution: Execution,
-    flags: RecordFlags & LimitFlags,
+    flags: RecordFlags & LimitFlags & ErrorFlags,
     before: () => ReplayResult,
   ): Promise<ReplayResult> {
     const {plan, author, source, target} = execution
     let outcome: ReplayOutcome
     try {
       await using progress = this.progress()
+      using log = this.#errorLog(plan, flags, progress)
       const started = this.clock.monotonic()
       outcome = await runReplay(
         {
@@ -165,10 +177,11 @@ export abstract class ReplayCommand extends LedgerCommand<ReplayResult> {
           target,
           clock: this.clock,
           openDelivery: this.#delivery(execution),
-          onProgress: ({done, total, replayed}) => {
+          onErrorLogged: log?.sink,
+          onProgress: ({done, total, replayed, parked}) => {
             const left = ((this.clock.monotonic() - started) / done) * (total - done)
             void progress.update({label: `replaying, ${formatDuration(left)} left`, done, total})
-            if (flags['verbose'] === true) void this.say(`${author.run}: ${replayed} committed of ${total}`)
+            if (flags['verbose'] === true) void this.say(`${author.run}: ${replayed + parked} committed of ${total}`)
           },
         },
         {
@@ -179,6 +192,7 @@ export abstract class ReplayCommand extends LedgerCommand<ReplayResult> {
           deliveryTimeoutMs: DELIVERY_TIMEOUT_MS,
           readRate: readRateOf(flags, await this.settings(flags.profile)),
           resendUnknown: execution.resendUnknown,
+          earlierMetrics: execution.earlierMetrics,
         },
         {signal: this.signal},
       )
@@ -194,6 +208,14 @@ export abstract class ReplayCommand extends LedgerCommand<ReplayResult> {
     if (!isJson(flags)) return
     const body = error === null ? {result} : {result, error: this.tellInDocument(error)}
     await this.print(envelope(this.commandName, {...body, warnings: this.warnings}, this.io.stdout.isTTY))
+  }
+
+  /** Null = failures are not logged. @throws IoError when the file cannot be opened */
+  #errorLog(plan: ReplayPlan, {'errors-log-file': path}: ErrorFlags, progress: Progress): ErrorLog | null {
+    if (!plan.errors.log) return null
+    const now = (): number => this.clock.now()
+    if (path === undefined) return stderrLog(this.io.stderr, progress, now)
+    return fileLog(path, text => void this.warnUser(text), now)
   }
 
   #delivery(execution: Execution): OpenDelivery | undefined {
@@ -274,9 +296,10 @@ export abstract class ReplayCommand extends LedgerCommand<ReplayResult> {
     const {counts, stopped, failures} = result
     await this.document(flags, result, error)
     for (const {address, state, message} of failures.slice(0, TOLD_FAILURES)) {
-      await this.say(`${address} ${state === 'failed' ? 'failed' : 'may have been written'}: ${message}`)
+      await this.say(`${address} ${FAILURE_WORDS[state]}: ${message}`)
     }
-    const more = counts.failed + counts.unknown - Math.min(failures.length, TOLD_FAILURES)
+    const bad = counts.failed + counts.unknown + (result.parking?.failed ?? 0)
+    const more = bad - Math.min(failures.length, TOLD_FAILURES)
     if (more > 0) await this.say(`and ${plural(more, 'more record')}; --json lists up to 1,000`)
     if (stopped?.settled === false) await this.say(unsettledText(execution))
     if (result.metrics.disorder > 0) {
@@ -285,10 +308,12 @@ export abstract class ReplayCommand extends LedgerCommand<ReplayResult> {
       )
     }
     await this.say(`${result.run ?? ''}: ${replaySummary(result)}`)
+    const errors = errorsSummary(result)
+    if (errors !== null) await this.say(errors)
     await this.#suggest(result, execution)
     if (error !== null) throw error
     const unread = result.scanned.some(({complete}) => !complete)
-    if (counts.failed > 0 || counts.unknown > 0 || counts.gone > 0 || stopped !== null || unread) {
+    if (bad > 0 || counts.gone > 0 || stopped !== null || unread) {
       this.setExitCode(EXIT.BAD_ANSWER)
     }
     return result

@@ -6,8 +6,10 @@ import type {CompressionType} from '../kafka/records/types.ts'
 import {DEFAULT_LEDGER} from '../replay/ledger/types.ts'
 import type {PlanLedger, ReplayPlan} from '../replay/plan.ts'
 import type {PlanInput} from '../replay/plan-replay.ts'
-import type {RunInput} from '../replay/run-input.ts'
-import {parseByteRate, parseCount, parseDuration, parseRate, ratePerSecond, type RecordRate} from '../select/values.ts'
+import {runLimitFlags} from './run-limits.ts'
+import {errorFlags, toErrors, toParkingTopic} from './replay-error-flags.ts'
+import type {ErrorFlags} from './replay-error-flags.ts'
+import {parseByteRate, parseCount, parseRate, ratePerSecond, type RecordRate} from '../select/values.ts'
 
 const COMPRESSIONS = ['none', 'gzip', 'snappy', 'lz4', 'zstd'] as const satisfies readonly CompressionType[]
 
@@ -18,14 +20,6 @@ const rateFlag = Flags.custom<RecordRate>({
 const byteRateFlag = Flags.custom<number | null>({
   parse: async (text, _, {name}) => parseByteRate(text, `--${name}`),
   helpValue: 'BYTES/s',
-})
-const durationFlag = Flags.custom<number>({
-  parse: async (text, _, {name}) => parseDuration(text, `--${name}`),
-  helpValue: 'DURATION',
-})
-const maxFailedFlag = Flags.custom<MaxFailed>({
-  parse: async (text, _, {name}) => parseMaxFailed(text, `--${name}`),
-  helpValue: 'N|N%',
 })
 
 const countFlag = Flags.custom<number>({
@@ -54,15 +48,6 @@ export function parseLedgerChoice(text: string, flag: string): LedgerChoice {
   throw new UsageError(`invalid value ${JSON.stringify(text)} for ${flag}`, {
     hints: ['give topic:NAME, file:PATH or none'],
   })
-}
-
-/** `--max-failed`: a number of records, or a share of what the plan sends. */
-export type MaxFailed = {readonly records: number} | {readonly percent: number}
-
-/** @throws UsageError naming the flag */
-export function parseMaxFailed(text: string, flag: string): MaxFailed {
-  if (!text.endsWith('%')) return {records: parseCount(text, flag)}
-  return {percent: parseCount(text.slice(0, -1), flag, 100)}
 }
 
 const repeatable = {multiple: true, multipleNonGreedy: true} as const
@@ -105,6 +90,10 @@ export const planFlags = {
     helpGroup: 'record',
     summary: 'Keep the time of the original record (default), or use the time of sending.',
   })(),
+  'from-origin': Flags.boolean({
+    helpGroup: 'record',
+    summary: 'Send the record that stands at the origin, not the copy in the dead letter topic.',
+  }),
   'keep-header': Flags.string({
     ...repeatable,
     helpGroup: 'record',
@@ -156,7 +145,12 @@ export const planFlags = {
   ...resumeFlags,
   'max-attempts': countFlag({
     helpGroup: 'ledger',
-    summary: 'Replays of one dead letter and its successors; more are held. Default 3.',
+    summary: 'Replays of one dead letter and its successors; more are parked, or held. Default 3.',
+  }),
+  'parking-topic': Flags.string({
+    helpGroup: 'failure',
+    helpValue: 'TOPIC',
+    summary: "Put what cannot be replayed into this topic, with why; '' = none.",
   }),
   allow: Flags.string({
     ...repeatable,
@@ -197,23 +191,9 @@ export const targetFlags = {
   }),
 }
 
-/** Flags that end a run early. */
-export const runLimitFlags = {
-  'max-failed': maxFailedFlag({
-    helpGroup: 'pace',
-    exclusive: ['errors-tolerance'],
-    summary: 'Stop when more records (or more than N% of the plan) failed; default never.',
-  }),
-  'errors-tolerance': Flags.option({
-    options: ['all', 'none'] as const,
-    helpGroup: 'pace',
-    summary: 'Go on behind a failed record (all, default) or stop at the first one (none).',
-  })(),
-  'max-duration': durationFlag({helpGroup: 'pace', summary: 'Stop after this time; exit 3 when something is left.'}),
-}
-
 /** Flags that say how a plan is executed. */
 export const runFlags = {
+  ...errorFlags,
   plan: Flags.string({
     helpGroup: 'writing',
     helpValue: 'FILE',
@@ -237,11 +217,12 @@ export const runFlags = {
 }
 
 /** Values of `planFlags`. */
-export interface PlanFlags {
+export interface PlanFlags extends ErrorFlags {
   readonly 'target-topic'?: string | undefined
   readonly 'partition-rule'?: 'origin' | 'key' | undefined
   readonly 'partition-fallback'?: 'key' | undefined
   readonly timestamp?: 'original' | 'now' | undefined
+  readonly 'from-origin'?: boolean | undefined
   readonly 'keep-header'?: readonly string[] | undefined
   readonly 'drop-header'?: readonly string[] | undefined
   readonly 'set-header'?: readonly string[] | undefined
@@ -255,6 +236,7 @@ export interface PlanFlags {
   readonly handled?: ReplayPlan['handled'] | undefined
   readonly 'resend-unknown'?: boolean | undefined
   readonly 'max-attempts'?: number | undefined
+  readonly 'parking-topic'?: string | undefined
   readonly allow?: readonly string[] | undefined
   readonly skip?: readonly string[] | undefined
 }
@@ -274,12 +256,17 @@ export interface HeaderSettings {
  * What a plan does, from flags.
  * @param settings what the configuration says about headers
  * @param context.ledgerSetting `ledger` of the configuration: a topic name, or what `--ledger` takes
+ * @param context.parkingSetting `parkingTopic` of the configuration
  * @throws UsageError for a header without a value, and for a ledger that cannot hold what the delivery promises
  */
 export function toPlanPolicy(
   flags: PlanFlags,
   {stripHeaders, headerMappings}: HeaderSettings,
-  context: {readonly target: 'kafka' | 'archive'; readonly ledgerSetting: string | null},
+  context: {
+    readonly target: 'kafka' | 'archive'
+    readonly ledgerSetting: string | null
+    readonly parkingSetting?: string | null
+  },
 ): Omit<PlanInput, 'selection'> {
   const delivery = deliveryOf(flags, context)
   return {
@@ -287,7 +274,10 @@ export function toPlanPolicy(
     order: flags.order ?? 'origin',
     handled: handledOf(flags, delivery.ledger),
     resendUnknown: resendOf(flags, delivery.ledger),
+    fromOrigin: flags['from-origin'] === true,
     maxAttempts: flags['max-attempts'] ?? DEFAULT_MAX_ATTEMPTS,
+    errors: toErrors(flags),
+    parkingTopic: toParkingTopic(flags['parking-topic'], context.parkingSetting ?? null),
     target: {
       topic: flags['target-topic'] ?? '{origin.topic}',
       partitionRule: flags['partition-rule'] ?? 'origin',
@@ -368,19 +358,4 @@ function parseHeader(text: string): {name: string; value: string} {
     })
   }
   return {name: text.slice(0, at), value: text.slice(at + 1)}
-}
-
-/** Values of the flags that bound a run. */
-export interface LimitFlags {
-  readonly 'max-failed'?: MaxFailed | undefined
-  readonly 'errors-tolerance'?: 'all' | 'none' | undefined
-  readonly 'max-duration'?: number | undefined
-}
-
-/** How many records may fail; null = any number. */
-export function toMaxFailed(flags: LimitFlags, toReplay: number): RunInput['maxFailed'] {
-  if (flags['errors-tolerance'] === 'none') return 0
-  const limit = flags['max-failed']
-  if (limit === undefined) return null
-  return 'records' in limit ? limit.records : Math.floor((toReplay * limit.percent) / 100)
 }

@@ -10,7 +10,7 @@ import type {ArchiveSource} from '../select/source.ts'
  * @throws RefusedError naming the first target that none of them allows
  */
 export function assertAllowedTargets(
-  {targets, target}: Pick<ReplayPlan, 'targets' | 'target'>,
+  {targets, target, parking}: Pick<ReplayPlan, 'targets' | 'target' | 'parking'>,
   patterns: readonly string[],
   profile: string | null,
 ): void {
@@ -23,10 +23,10 @@ export function assertAllowedTargets(
   })
   const isAllowed = (topic: string): boolean =>
     globs.some(glob => glob.topic.matches(topic) && glob.cluster?.matches(target.clusterId ?? '') !== false)
-  const forbidden = targets.find(({topic}) => !isAllowed(topic))
+  const forbidden = [...targets, ...(parking === null ? [] : [parking])].find(({topic}) => !isAllowed(topic))
   if (forbidden === undefined) return
   throw new RefusedError(
-    `target topic ${forbidden.topic} is not among allowedTargets of ${profile === null ? 'the configuration' : `profile ${profile}`}`,
+    `${forbidden === parking ? 'parking' : 'target'} topic ${forbidden.topic} is not among allowedTargets of ${profile === null ? 'the configuration' : `profile ${profile}`}`,
     {
       code: 'E_TARGET_NOT_ALLOWED',
       hints: [`allowed: ${patterns.join(', ')}`],

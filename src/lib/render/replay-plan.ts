@@ -76,23 +76,59 @@ export async function* renderReplayPlan(plan: ReplayPlan, context: RenderContext
     yield line('  add', namesText(sample.added))
     yield line('  result', namesText(sample.after))
   }
-  if (counts.toReplay === 0) return
+  if (counts.toReplay === 0) {
+    if (counts.parked > 0) yield* errorLines(plan, line)
+    return
+  }
   if (plan.fromOrigin !== undefined) yield line('record', 'that stands at the origin')
   yield line('time', plan.timestamp === 'original' ? 'of the original record' : 'of sending')
   yield line('pace', paceText(plan))
   yield line('order', orderText(plan))
   yield line('ledger', ledgerText(plan))
+  yield* errorLines(plan, line)
 }
 
 /** What a run did, in a line. */
 export function replaySummary({counts, durationMs, stopped, metrics}: ReplayResult): string {
   const before = metrics.replayedBefore > 0 ? ` (${formatCount(metrics.replayedBefore)} before)` : ''
   const parts = [`${formatCount(counts.replayed)} replayed${before}`]
-  const others: readonly (keyof ReplayCounts)[] = ['skipped', 'held', 'failed', 'unknown', 'gone']
+  const others: readonly (keyof ReplayCounts)[] = ['parked', 'skipped', 'held', 'failed', 'unknown', 'gone']
   for (const name of others) if (counts[name] > 0) parts.push(`${formatCount(counts[name])} ${name}`)
   if (stopped !== null) parts.push(`${formatCount(stopped.remaining)} not reached`)
   const rate = durationMs < 1000 ? '' : ` (${formatCount(Math.round(metrics.recordsPerSecond))}/s)`
   return `${parts.join(', ')} in ${formatDuration(durationMs)}${rate}`
+}
+
+/** What error handling counted, in a line; null when nothing failed. */
+export function errorsSummary({metrics}: ReplayResult): string | null {
+  const failures = metrics['total-record-failures']
+  if (failures === 0) return null
+  const retries = metrics['total-retries']
+  const parts = [plural(failures, 'failure')]
+  if (retries > 0) parts.push(`${formatCount(retries)} retried`)
+  const logged = metrics['total-errors-logged']
+  if (logged > 0) parts.push(`${formatCount(logged)} logged`)
+  const requests = metrics['deadletterqueue-produce-requests']
+  if (requests > 0) parts.push(`${formatCount(requests)} for the parking topic`)
+  const notParked = metrics['deadletterqueue-produce-failures']
+  if (notParked > 0) parts.push(`${formatCount(notParked)} not parked`)
+  return `errors: ${parts.join(', ')}`
+}
+
+/** The parking topic, and what is not the default. */
+function* errorLines({parking, errors}: ReplayPlan, line: (label: string, text: string) => string): Generator<string> {
+  if (parking !== null) {
+    const size = parking.partitions === null ? 'of the archive' : `(${plural(parking.partitions, 'partition')})`
+    yield line('parking', `${parking.topic} ${size}, for what cannot be replayed`)
+  }
+  const parts = errors.tolerance === 'none' ? ['stop at the first failed record'] : []
+  const {retryTimeoutMs: timeout, retryDelayMaxMs: delay} = errors
+  if (timeout !== '0') {
+    const until = timeout.startsWith('-') ? 'without end' : `for ${formatDuration(Number(timeout))}`
+    parts.push(`retry ${until}, every ${formatDuration(Number(delay))} at most`)
+  }
+  if (errors.log) parts.push(errors.logIncludeMessages ? 'logged with the address' : 'logged')
+  if (parts.length > 0) yield line('errors', parts.join('; '))
 }
 
 function sourceText({source}: ReplayPlan): string {
@@ -116,6 +152,7 @@ function recordsText({counts}: ReplayPlan): string {
   const parts = [`${formatCount(counts.selected)} selected`, `${formatCount(counts.toReplay)} to replay`]
   if (counts.skipped > 0) parts.push(`${formatCount(counts.skipped)} left out`)
   if (counts.held > 0) parts.push(`${formatCount(counts.held)} held`)
+  if (counts.parked > 0) parts.push(`${formatCount(counts.parked)} to park`)
   if (counts.refused > 0) parts.push(`${formatCount(counts.refused)} refused`)
   return parts.join(', ')
 }

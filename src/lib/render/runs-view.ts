@@ -43,8 +43,12 @@ export const runsView: View<RunSummary> = {
   wideColumns: ['run', 'state', 'by', 'started', 'last', 'replayed', 'failed', 'reason', 'end'],
 }
 
+function parkedText(parked: number): string {
+  return parked === 0 ? '' : `, ${formatCount(parked)} parked`
+}
+
 /** One run for a person, in lines; ends with a line break. */
-export function* renderRun({summary, document, targets}: FoundRun, {paint}: RenderContext): Generator<string> {
+export function* renderRun({summary, document, targets, parked}: FoundRun, {paint}: RenderContext): Generator<string> {
   const {plan} = document
   const line = (label: string, text: string): string => `${paint('faint', label.padEnd(8))} ${sanitize(text)}\n`
   const topics = [...new Set(plan.source.ranges.map(({topic}) => topic))]
@@ -57,7 +61,14 @@ export function* renderRun({summary, document, targets}: FoundRun, {paint}: Rend
   yield line('source', `${topics.join(', ')} on ${plan.source.name}`)
   yield line(
     'records',
-    `${plural(plan.counts.toReplay, 'record')} to replay, ${formatCount(summary.counts.replayed)} replayed`,
+    `${plural(plan.counts.toReplay, 'record')} to replay, ${formatCount(summary.counts.replayed)} replayed${parkedText(summary.counts.parked)}`,
   )
+  if (plan.parking !== null) {
+    const why = `${formatCount(parked.failed)} failed, ${formatCount(parked.policy)} replayed too often`
+    yield line('parking', `${plan.parking.topic}: ${why}`)
+  }
+  const failures = summary.metrics['total-record-failures']
+  if (failures > 0)
+    yield line('errors', `${plural(failures, 'failure')}, ${formatCount(summary.metrics['total-retries'])} retried`)
   for (const {topic, partition, count} of targets) yield line('target', `${topic}:${partition} ${formatCount(count)}`)
 }

@@ -1,11 +1,15 @@
 import {expect, test} from 'vitest'
-import {parseMaxFailed, toMaxFailed} from '../../../src/lib/cli/replay-flags.ts'
+import {parseMaxFailed, toMaxFailed} from '../../../src/lib/cli/run-limits.ts'
 import {archivesOf, assertAllowedTargets} from '../../../src/lib/cli/replay-target.ts'
 import {RefusedError} from '../../../src/lib/errors.ts'
 import type {ReplayPlan} from '../../../src/lib/replay/plan.ts'
 
-const planFor = (topic: string, clusterId: string | null = 'abc'): Pick<ReplayPlan, 'targets' | 'target'> => ({
+const planFor = (
+  topic: string,
+  clusterId: string | null = 'abc',
+): Pick<ReplayPlan, 'targets' | 'target' | 'parking'> => ({
   targets: [{topic, partition: 0, count: 1, bytes: 1}],
+  parking: null,
   target: {
     kind: 'kafka',
     clusterId,
@@ -46,12 +50,10 @@ test('archives of a plan are opened by the names they had', () => {
   ])
 })
 
-test('--max-failed is a number or a share of the plan, --errors-tolerance none is 0', () => {
+test('--max-failed is a number or a share of the plan', () => {
   expect(toMaxFailed({'max-failed': parseMaxFailed('7', '--max-failed')}, 1000)).toBe(7)
   expect(toMaxFailed({'max-failed': parseMaxFailed('1%', '--max-failed')}, 1050)).toBe(10)
   expect(toMaxFailed({'max-failed': parseMaxFailed('0%', '--max-failed')}, 1050)).toBe(0)
-  expect(toMaxFailed({'errors-tolerance': 'none'}, 1050)).toBe(0)
-  expect(toMaxFailed({'errors-tolerance': 'all'}, 1050)).toBeNull()
   expect(toMaxFailed({}, 1050)).toBeNull()
   for (const text of ['', '-1', '1.5', '101%', '%'])
     expect(() => parseMaxFailed(text, '--max-failed')).toThrow('--max-failed')
