@@ -9,7 +9,8 @@ import {environmentName} from './usage-errors.ts'
 export const OUTPUT_FORMATS = ['table', 'json', 'jsonl', 'csv', 'markdown'] as const
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number]
 
-const durationFlag = Flags.custom<number>({
+/** A length of time, in ms. */
+export const durationFlag = Flags.custom<number>({
   parse: async (text, _, {name}) => parseDuration(text, `--${name}`),
   helpValue: 'DURATION',
 })
