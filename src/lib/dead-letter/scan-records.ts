@@ -17,6 +17,8 @@ export interface ScanOptions {
   readonly readRate?: number | undefined
   /** Called once a block. */
   readonly onProgress?: ((progress: ScanProgress) => void) | undefined
+  /** Asked before a block's records are filtered, for those that may match; what it returns is awaited. */
+  readonly prepare?: ((record: KafkaRecord) => Promise<void> | undefined) | undefined
   /** How a record becomes a dead letter: with other header families than the built-in ones. */
   readonly createDeadLetter?: ((record: KafkaRecord) => DeadLetter) | undefined
 }
@@ -121,6 +123,7 @@ export class BlockScan implements RecordScan {
         if (tally === undefined) throw new BugError(`a reader answered for ${block.topic}, which was not asked for`)
         tally.add(block)
         this.#bytes += block.bytes
+        await this.#prepare(block, tally)
         const matches = this.#matches(block, tally)
         yield {block, matches: () => matches}
         // Whoever leaves a block early still gets counts of all of it.
@@ -129,6 +132,21 @@ export class BlockScan implements RecordScan {
         if (this.#isFull()) return
       }
     }
+  }
+
+  /** Filters cannot wait, so what they will need is there before they are asked. */
+  async #prepare({topic, partition, batches, from, to}: RecordBlock, {range}: RangeTally): Promise<void> {
+    const {prepare} = this.#options
+    if (prepare === undefined) return
+    const waits: Promise<void>[] = []
+    for (const cursor of recordsIn({batches, from, to}, () => undefined)) {
+      if (range.fromTimeMs !== null && cursor.timestamp < range.fromTimeMs) continue
+      if (range.toTimeMs !== null && cursor.timestamp >= range.toTimeMs) continue
+      if (this.#filters.peek(cursor) === 'no') continue
+      const waiting = prepare(cursor.toRecord(topic, partition))
+      if (waiting !== undefined) waits.push(waiting)
+    }
+    await Promise.all(waits)
   }
 
   *#matches(block: RecordBlock, tally: RangeTally): Generator<MatchedRecord, void, undefined> {

@@ -2,6 +2,7 @@ import type {DeadLetter} from '../dead-letter/model.ts'
 import type {Dialect} from '../dialects/dialect.ts'
 import {DIALECTS, knownStages} from '../dialects/registry.ts'
 import type {RecordCursor} from '../kafka/records/types.ts'
+import type {DecodedRecord} from '../serde/index.ts'
 import type {FilterSpec} from './filter-spec.ts'
 import type {FilterContext, FilterTest, Peek} from './filters/filter.ts'
 import {FILTER_NAMES, FILTERS} from './filters/index.ts'
@@ -25,6 +26,8 @@ export interface CompiledFilters {
 export interface FilterDeps {
   /** Header families that are read; gives the words of `--stage` and `--dialect`. */
   readonly dialects?: readonly Dialect[]
+  /** Key and value by their schemas, for `--where`; left out or null: as JSON or text. */
+  readonly decode?: ((deadLetter: DeadLetter) => DecodedRecord) | null
 }
 
 /** All values of one filter flag. */
@@ -44,6 +47,7 @@ export async function compileFilters(spec: FilterSpec, deps: FilterDeps = {}): P
   const words = {
     stages: knownStages(dialects),
     dialects: [...dialects.map(({id}) => id), 'none'],
+    decode: deps.decode ?? null,
     onError: () => {
       failed = true
     },

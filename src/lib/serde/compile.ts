@@ -18,7 +18,7 @@ export async function compileSchema(source: SchemaSource, message: string | null
 const COMPILERS: Readonly<
   Record<SchemaSource['type'], (source: SchemaSource, message: string | null) => Promise<CompiledSchema>>
 > = {
-  AVRO: async source => (await import('./avro/nodes.ts')).compileAvro(source),
+  AVRO: async source => (await import('./avro/compile.ts')).compileAvro(source),
   PROTOBUF: async (source, message) => (await import('./protobuf/compile.ts')).compileProtobuf(source, message),
   JSON: async source => (await import('./json-schema.ts')).compileJsonSchema(source),
 }

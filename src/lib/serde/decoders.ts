@@ -7,17 +7,11 @@ import type {SchemaRef} from './framing.ts'
 import {PartDecoder, type Engines} from './part-decoder.ts'
 import type {SchemaStore} from './registry/store.ts'
 import {loadSchemaFile} from './schema-file.ts'
+import type {DecodeOptions} from './options.ts'
 import type {DecodedPart, DecodedRecord, DecodeProblem, Part} from './types.ts'
 
 /** What is decoded: a record, or its payloads and headers. */
 export type Payloads = Pick<KafkaRecord, 'key' | 'value' | 'headers'>
-
-export interface DecodeOptions {
-  /** Topics that the record belongs to, best first: a schema may be registered under several subjects. */
-  readonly topics?: readonly string[] | undefined
-  /** Formats that the reader which failed expected: what they make of the bytes is the error when the bytes have none of their own. */
-  readonly expect?: Partial<Readonly<Record<Part, AskedFormat>>> | undefined
-}
 
 /** Decodes keys and values. Never throws because of a payload. */
 export interface Decoders {

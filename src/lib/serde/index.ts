@@ -1,5 +1,5 @@
 /** Bytes to values: what other folders use of this one. */
-export {createDecoders, type DecodeOptions, type DecoderDeps, type Decoders, type Payloads} from './decoders.ts'
+export {createDecoders, type DecoderDeps, type Decoders, type Payloads} from './decoders.ts'
 export {
   AUTO_FORMATS,
   type AskedFormat,
@@ -8,6 +8,7 @@ export {
   isDecodeWord,
   parseDecodeFormats,
 } from './format.ts'
+export type {DecodeOptions} from './options.ts'
 export {createRegistryStore, type RegistryConfig} from './registry/index.ts'
 export {parseRegistryUrls} from './registry/url.ts'
 export {springTypes, type SpringTypes} from './spring.ts'

@@ -1,5 +1,6 @@
 import type {DeadLetter} from '../../dead-letter/model.ts'
 import type {RecordCursor} from '../../kafka/records/types.ts'
+import type {DecodedRecord} from '../../serde/index.ts'
 
 /** What the raw bytes of a record say about a filter. `yes` and `no` only if `matches` must answer the same. */
 export type Peek = 'yes' | 'no' | 'maybe'
@@ -18,6 +19,8 @@ export interface FilterContext {
   readonly stages: readonly string[]
   /** Dialect ids that `--dialect` knows. */
   readonly dialects: readonly string[]
+  /** Key and value by their schemas; null = as JSON or text. */
+  readonly decode: ((deadLetter: DeadLetter) => DecodedRecord) | null
   /** To be called when a test could not be made on a record. */
   readonly onError: () => void
 }

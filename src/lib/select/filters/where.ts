@@ -1,9 +1,11 @@
 import type {CelInput} from '@bufbuild/cel'
 import type {DeadLetter} from '../../dead-letter/model.ts'
+import type {DecodedRecord} from '../../serde/index.ts'
 import {badValue} from '../usage.ts'
 import type {FilterDefinition} from './filter.ts'
 import {checkWhere} from './where-check.ts'
 import {readField, wherePaths} from './where-fields.ts'
+import {payloadForCel} from './where-payload.ts'
 
 /** Longest expression in characters: far more than anybody types, far less than what exhausts the parser's stack. */
 const LONGEST_EXPRESSION = 4096
@@ -11,8 +13,8 @@ const LONGEST_EXPRESSION = 4096
 export const whereFilter: FilterDefinition = {
   summary: 'CEL expression over the fields of a dead letter, value and key decoded.',
   placeholder: 'EXPR',
-  async compile(text, {flag, onError}) {
-    const evaluate = await compileWhere(text, flag)
+  async compile(text, {flag, onError, decode}) {
+    const evaluate = await compileWhere(text, flag, decode)
     return {
       matches: deadLetter => {
         const result = evaluate(deadLetter)
@@ -27,10 +29,15 @@ export const whereFilter: FilterDefinition = {
 /**
  * Prepare a CEL expression. Loads the evaluator. Patterns in it run on RE2; a loop inside a loop is refused unless it
  * goes over a part of the outer loop's element, so that the time is linear in the record.
+ * @param decode key and value by their schemas; null = as JSON or text
  * @returns true, false, or null when it cannot be evaluated on this record (an error, or no boolean)
  * @throws UsageError for a syntax error, an unknown field or function, and for too long or too deeply nested text
  */
-export async function compileWhere(text: string, flag: string): Promise<(deadLetter: DeadLetter) => boolean | null> {
+export async function compileWhere(
+  text: string,
+  flag: string,
+  decode: ((deadLetter: DeadLetter) => DecodedRecord) | null = null,
+): Promise<(deadLetter: DeadLetter) => boolean | null> {
   if (text.length > LONGEST_EXPRESSION) {
     throw badValue(flag, text, `an expression has at most ${LONGEST_EXPRESSION} characters`)
   }
@@ -45,7 +52,7 @@ export async function compileWhere(text: string, flag: string): Promise<(deadLet
     const functions = new Set([...environment.funcs].map(({name}) => name).concat(OPERATORS))
     checkWhere(expr, flag, functions)
     const run = plan(environment, expr)
-    const bindings = createBindings(timestamp)
+    const bindings = createBindings(timestamp, decode)
     return deadLetter => {
       const result = run(bindings(deadLetter))
       return isCelError(result) || typeof result !== 'boolean' ? null : result
@@ -67,6 +74,7 @@ const SYNTAX_HINT = `an expression looks like failure.stage == "VALUE_CONVERTER"
  */
 function createBindings(
   timestamp: (epochMs: bigint) => CelInput,
+  decode: ((deadLetter: DeadLetter) => DecodedRecord) | null,
 ): (deadLetter: DeadLetter) => Record<string, CelInput> {
   const bindings: Record<string, CelInput> = {}
   const known = new Map<string, CelInput>()
@@ -76,7 +84,10 @@ function createBindings(
       get: () => {
         let value = known.get(path)
         if (value === undefined && current !== null) {
-          value = readField(node, current, timestamp)
+          value =
+            decode !== null && (path === 'key' || path === 'value')
+              ? payloadForCel(decode(current)[path], current.record[path])
+              : readField(node, current, timestamp)
           known.set(path, value)
         }
         return value

@@ -4,7 +4,7 @@ import {createObject} from '../objects.ts'
 import {formatPath} from '../path.ts'
 import type {DecodedValue} from '../types.ts'
 import {firstInvalidUtf8} from '../utf8.ts'
-import type {AvroNode} from './nodes.ts'
+import type {AvroNode} from './node.ts'
 
 /** Bytes of the longest varint: 64 bits. */
 const MAX_VARINT = 10

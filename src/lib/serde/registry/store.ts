@@ -75,6 +75,7 @@ class Store implements SchemaStore {
   }
 
   known(ref: SchemaRef, message: string | null = null): Known | null {
+    if (this.#client === null) return {kind: 'problem', problem: notAsked(ref)}
     const entry = this.#entries.get(keyOf(ref, message))
     return entry === undefined || entry.until <= this.#clock.monotonic() ? null : entry.known
   }
@@ -95,15 +96,7 @@ class Store implements SchemaStore {
 
   async #load(ref: SchemaRef, message: string | null, key: string): Promise<void> {
     const now = this.#clock.monotonic()
-    if (this.#client === null) {
-      const problem: DecodeProblem = {
-        step: 'registry',
-        reason: 'none',
-        message: `${formatRef(ref)} was not asked for: no schema registry is named`,
-      }
-      this.#entries.set(key, {known: {kind: 'problem', problem}, until: Infinity})
-      return
-    }
+    if (this.#client === null) return
     if (this.#paused !== null && this.#paused.until > now) {
       this.#entries.set(key, this.#paused)
       return
@@ -171,6 +164,14 @@ class Store implements SchemaStore {
 
   #isTooMuch(key: string): boolean {
     return (this.#asked.size >= MAX_ASKED && !this.#asked.has(key)) || this.#characters > MAX_CHARACTERS
+  }
+}
+
+function notAsked(ref: SchemaRef): DecodeProblem {
+  return {
+    step: 'registry',
+    reason: 'none',
+    message: `${formatRef(ref)} was not asked for: no schema registry is named`,
   }
 }
 

@@ -1,17 +1,8 @@
 import type {Schema, Type, types as AvscTypes} from 'avsc'
 import type {CompiledSchema, SchemaSource} from '../compiled.ts'
 import {membersOf} from '../objects.ts'
+import type {AvroNode} from './node.ts'
 import {decodeAvro} from './read.ts'
-
-/** An Avro schema as it is walked; `record` nodes may be part of themselves. */
-export type AvroNode =
-  | {readonly kind: 'null' | 'boolean' | 'int' | 'long' | 'float' | 'double' | 'string'}
-  | {readonly kind: 'bytes'; readonly scale: number | null}
-  | {readonly kind: 'fixed'; readonly size: number; readonly scale: number | null}
-  | {readonly kind: 'enum'; readonly symbols: readonly string[]}
-  | {readonly kind: 'array' | 'map'; readonly items: AvroNode}
-  | {readonly kind: 'union'; readonly branches: readonly AvroNode[]}
-  | {readonly kind: 'record'; readonly fields: readonly {readonly name: string; readonly type: AvroNode}[]}
 
 /**
  * Reads a schema with avsc, which knows names, namespaces and what is allowed; the bytes are then walked by `read.ts`,
