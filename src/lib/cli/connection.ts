@@ -1,6 +1,4 @@
-import {execFile} from 'node:child_process'
 import {readFile} from 'node:fs/promises'
-import {promisify} from 'node:util'
 import {ConfigError, isKdlqError, UsageError} from '../errors.ts'
 import type {ClientProperties} from '../kafka/client/properties.ts'
 import {
@@ -9,13 +7,14 @@ import {
   parseBootstrapServers,
   PLAINTEXT,
   type SaslConfig,
-  Secret,
+  type Secret,
   type SecurityConfig,
   type TlsConfig,
 } from '../kafka/client/security.ts'
 import {parseByteRate} from '../select/values.ts'
 import {asList, type EffectiveSettings, type SecuritySettings, type TlsSettings} from './config/settings.ts'
 import type {Environment} from './io.ts'
+import {readSecret, wrongProfile} from './secret-source.ts'
 
 /** Values of `connectionFlags`. */
 export interface ConnectionFlags {
@@ -24,11 +23,13 @@ export interface ConnectionFlags {
   readonly 'client-id'?: string | undefined
   /** ms */
   readonly timeout?: number | undefined
+  readonly 'schema-registry'?: string | undefined
   /** Bytes a second; null = no bound. */
   readonly 'read-rate'?: number | null | undefined
 }
 
-const DEFAULT_TIMEOUT_MS = 5000
+/** Limit for a cluster or a registry that does not answer, ms. */
+export const DEFAULT_TIMEOUT_MS = 5000
 const REQUEST_TIMEOUT_MS = 30_000
 
 export interface ConnectionDeps {
@@ -144,34 +145,15 @@ async function readPassword(
   profile: string | null,
   env: Environment,
 ): Promise<Secret> {
-  const given = [passwordFile, passwordEnv, passwordCommand].filter(value => value !== undefined)
-  if (given.length !== 1)
-    throw wrongProfile(
+  return readSecret(
+    {file: passwordFile, env: passwordEnv, command: passwordCommand},
+    {
+      file: 'security.passwordFile',
+      env: 'security.passwordEnv',
+      command: 'security.passwordCommand',
+      what: 'password',
       profile,
-      'one of security.passwordFile, passwordEnv and passwordCommand has to say where the password is',
-    )
-  if (passwordEnv !== undefined) {
-    const value = env[passwordEnv]
-    if (value === undefined || value === '')
-      throw wrongProfile(profile, `the variable ${passwordEnv} of security.passwordEnv is not set`)
-    return new Secret(value)
-  }
-  try {
-    const text =
-      passwordFile === undefined
-        ? (await promisify(execFile)('/bin/sh', ['-c', passwordCommand ?? ''], {timeout: 30_000})).stdout
-        : await readFile(passwordFile, 'utf8')
-    return new Secret(text.replace(/\r?\n$/, ''))
-  } catch (error) {
-    // The command's own output stays out of the message: it may hold the secret.
-    const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : ''
-    throw wrongProfile(
-      profile,
-      `the password cannot be read from security.${passwordFile === undefined ? 'passwordCommand' : 'passwordFile'}${code}`,
-    )
-  }
-}
-
-function wrongProfile(profile: string | null, problem: string, hints: readonly string[] = []): ConfigError {
-  return new ConfigError(profile === null ? problem : `profile ${profile}: ${problem}`, {hints})
+    },
+    env,
+  )
 }

@@ -10,6 +10,8 @@ export type Shape =
   /** Own names to values of one shape. */
   | {readonly kind: 'map'; readonly of: Shape}
   | {readonly kind: 'object'; readonly members: Readonly<Record<string, Shape>>}
+  /** A text for the usual case, else an object. */
+  | {readonly kind: 'text-or'; readonly object: Shape}
 
 const text: Shape = {kind: 'text'}
 /** A text, or a list of texts. */
@@ -45,7 +47,23 @@ const profile: Shape = {
       },
     },
     tls: {kind: 'object', members: {ca: text, cert: text, key: text, pfx: text, serverName: text}},
-    schemaRegistry: text,
+    schemaRegistry: {
+      kind: 'text-or',
+      object: {
+        kind: 'object',
+        members: {
+          url: texts,
+          username: text,
+          passwordFile: text,
+          passwordEnv: text,
+          passwordCommand: text,
+          tokenFile: text,
+          tokenEnv: text,
+          tokenCommand: text,
+          tls: {kind: 'object', members: {ca: text, cert: text, key: text}},
+        },
+      },
+    },
     connectUrls: texts,
     allowedTargets: texts,
     ledger: text,
@@ -91,6 +109,9 @@ function checkShape(value: unknown, shape: Shape, file: string, path = ''): void
     case 'words':
       if (!isWord(value) && !(Array.isArray(value) && value.every(isWord)))
         throw wrongForm(file, path, "a flag's value or a list of them")
+      return
+    case 'text-or':
+      if (!isText(value)) checkShape(value, shape.object, file, path)
       return
     case 'one':
       if (typeof value !== 'string' || !shape.of.includes(value))

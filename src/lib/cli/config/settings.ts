@@ -7,7 +7,8 @@ export interface Settings {
   readonly commandConfig?: string
   readonly security?: SecuritySettings
   readonly tls?: TlsSettings
-  readonly schemaRegistry?: string
+  /** Addresses, or addresses and how to sign in. */
+  readonly schemaRegistry?: string | SchemaRegistrySettings
   readonly connectUrls?: string | readonly string[]
   readonly allowedTargets?: string | readonly string[]
   readonly ledger?: string
@@ -40,6 +41,19 @@ export interface TlsSettings {
   readonly key?: string
   readonly pfx?: string
   readonly serverName?: string
+}
+
+/** Basic auth by username and password, or a bearer token, or a certificate of our own. */
+export interface SchemaRegistrySettings {
+  readonly url?: string | readonly string[]
+  readonly username?: string
+  readonly passwordFile?: string
+  readonly passwordEnv?: string
+  readonly passwordCommand?: string
+  readonly tokenFile?: string
+  readonly tokenEnv?: string
+  readonly tokenCommand?: string
+  readonly tls?: Pick<TlsSettings, 'ca' | 'cert' | 'key'>
 }
 
 export interface UserFile extends Settings {
