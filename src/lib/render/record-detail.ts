@@ -3,6 +3,7 @@ import type {SameKey} from '../dead-letter/same-key.ts'
 import type {RecordCoordinates} from '../dialects/model.ts'
 import {causeMessageOf} from '../dialects/root-cause.ts'
 import type {KafkaRecord} from '../kafka/record.ts'
+import {amqpText} from './amqp.ts'
 import {bytesToFullText, bytesToText, hexDump, isReadable} from './bytes.ts'
 import {formatCoordinates} from './dead-letter-view.ts'
 import {formatBytes, plural} from './numbers.ts'
@@ -150,15 +151,18 @@ function* headerLines(record: KafkaRecord, isWhole: boolean, {paint}: RenderCont
   let cut = 0
   for (const {name, value} of record.headers) {
     const title = bytesToText(name)
-    const whole = bytesToFullText(value)
+    const encoded = value === null ? null : amqpText(value)
+    const shown = encoded === null ? value : Buffer.from(encoded)
+    const note = encoded === null ? '' : ` ${paint('faint', 'AMQP text')}`
+    const whole = bytesToFullText(shown)
     const room = Math.max(MIN_HEADER_VALUE_WIDTH, MAX_HEADER_WIDTH - displayWidth(title) - ' = '.length)
-    if (isWhole || value === null || displayWidth(whole) <= room) {
-      yield `${paint('name', title)} = ${whole}\n`
+    if (isWhole || shown === null || displayWidth(whole) <= room) {
+      yield `${paint('name', title)} = ${whole}${note}\n`
       continue
     }
     cut++
-    const size = formatBytes(value.length)
-    yield `${paint('name', title)} = ${bytesToText(value, room - size.length - 1)} ${paint('faint', size)}\n`
+    const size = formatBytes(shown.length)
+    yield `${paint('name', title)} = ${bytesToText(shown, room - size.length - 1)} ${paint('faint', size)}${note}\n`
   }
   if (cut > 0)
     yield `${paint('faint', `${plural(cut, 'value')} cut; --full-stack shows all of ${cut === 1 ? 'it' : 'them'}`)}\n`
