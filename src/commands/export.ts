@@ -66,7 +66,10 @@ Exit codes: 0 done, also with nothing found; 3 a partition could not be read to 
     const isDirectory = flags.split || flags.out.endsWith('/') || (await isExistingDirectory(flags.out))
     const request = await this.request(args.source, flags)
     await using cluster = await this.open(request, flags)
-    const {scan} = await this.look(cluster, await this.freeze(cluster, request), flags, {label: 'exporting'})
+    const {scan} = await this.look(cluster, await this.freeze(cluster, request), flags, {
+      label: 'exporting',
+      asIs: true,
+    })
     const writer = await createArchiveWriter({
       path: flags.out,
       layout: isDirectory ? 'directory' : 'file',

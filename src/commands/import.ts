@@ -74,7 +74,8 @@ Exit codes: 0 done; 3 stopped after some records; 6 refused or declined, nothing
     await using archive = await this.open(request, flags)
     await using target = await this.connect(flags)
     const rule: ImportRule = {topic: flags.topic ?? null, keepPartition: flags['keep-partition'], partitionForKey}
-    const records = async () => this.scan(archive, await this.freeze(archive, request), flags, {label: 'reading'})
+    const records = async () =>
+      this.scan(archive, await this.freeze(archive, request), flags, {label: 'reading', asIs: true})
     const plan = await planImport(await records(), target, rule, {
       create: flags.create,
       nowMs: this.clock.now(),

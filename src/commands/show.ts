@@ -100,13 +100,15 @@ Exit codes: 0 done; 3 there is no record at an address; 6 there is no such ledge
     await using cluster = await this.open(request, flags)
     const shown: Shown[] = []
     const {scan, ledger} = await this.look(cluster, await this.freeze(cluster, request), flags)
-    for await (const deadLetter of scan)
+    for await (const deadLetter of scan) {
+      const real = deadLetter.unredacted ?? deadLetter
       shown.push({
         deadLetter,
-        origin: flags.origin ? await this.compare(cluster, deadLetter) : null,
-        history: ledger?.history(deadLetter.record) ?? null,
-        sameKey: flags['same-key'] ? await this.sameKey(cluster, deadLetter, flags) : undefined,
+        origin: flags.origin ? await this.compare(cluster, real) : null,
+        history: ledger?.history(real.record) ?? null,
+        sameKey: flags['same-key'] ? await this.sameKey(cluster, real, flags) : undefined,
       })
+    }
     const found = new Set(shown.map(({deadLetter}) => deadLetter.address))
     const missing = request.selection.sources.flatMap(source =>
       source.kind === 'address' && !found.has(formatAddress(source.address)) ? [formatAddress(source.address)] : [],
@@ -173,6 +175,11 @@ Exit codes: 0 done; 3 there is no record at an address; 6 there is no such ledge
     const [only] = shown
     if (shown.length > 1) throw new UsageError(`--raw needs one record, these are ${shown.length}`)
     const value = only?.deadLetter.record.value ?? null
+    if (only?.deadLetter.unredacted !== undefined && value !== only.deadLetter.unredacted.record.value) {
+      throw new UsageError('--raw would print a value that the configuration redacts', {
+        hints: ['kdlq export writes the record as it is; redact in the configuration says what is hidden'],
+      })
+    }
     if (only !== undefined && value === null) await this.warnUser('the value is null (a tombstone): nothing is printed')
     if (value !== null) await this.print(this.io.stdout.isTTY ? `${sanitizeBlock(value.toString('utf8'))}\n` : value)
   }

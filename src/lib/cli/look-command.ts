@@ -44,7 +44,7 @@ export abstract class LookCommand<Result> extends RecordCommand<Result> {
     cluster: Cluster,
     frozen: FrozenSelection,
     flags: LookFlags,
-    extras: Pick<ScanExtras, 'label'> = {},
+    extras: Pick<ScanExtras, 'label' | 'asIs'> = {},
   ): Promise<Look> {
     const ledger = await this.#lens(cluster, frozen, flags)
     const {where = []} = frozen.filters.include

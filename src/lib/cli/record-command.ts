@@ -3,6 +3,7 @@ import {createDeadLetter} from '../dead-letter/dead-letter.ts'
 import type {DeadLetter, PartitionScan} from '../dead-letter/model.ts'
 import {type Baseline, baselineEnds, parseBaseline, strangeness} from '../dead-letter/baseline.ts'
 import {type FreezeDeps, freezeSelection} from '../dead-letter/freeze.ts'
+import {compileRedaction} from '../dead-letter/redact.ts'
 import {type DeadLetterScan, scanDeadLetters} from '../dead-letter/scan.ts'
 import {isScanIncomplete, LIMIT_REASON} from '../dead-letter/scan-tally.ts'
 import {withHeaderMappings} from '../dialects/families/custom.ts'
@@ -14,7 +15,7 @@ import {compileFilters} from '../select/compile.ts'
 import type {FrozenSelection} from '../select/selection.ts'
 import {type ArchiveSource, formatSource} from '../select/source.ts'
 import {BaseCommand} from './base-command.ts'
-import {type EffectiveSettings, headerMappingsOf} from './config/settings.ts'
+import {asList, type EffectiveSettings, headerMappingsOf} from './config/settings.ts'
 import {type ConnectionFlags, connectionConfig, readRateOf} from './connection.ts'
 import {errorCode} from './guards.ts'
 import type {LedgerLens} from './ledger-lens.ts'
@@ -30,6 +31,8 @@ export interface ScanExtras {
   readonly label?: string
   /** What a ledger says about the records; null = none was read. */
   readonly ledger?: LedgerLens | null
+  /** For records that are copied, not shown: nothing is hidden. Left out counts as false. */
+  readonly asIs?: boolean
 }
 
 /** Base of commands that read records of topics or archives. */
@@ -114,7 +117,7 @@ export abstract class RecordCommand<Result> extends BaseCommand<Result> {
     cluster: Cluster,
     frozen: FrozenSelection,
     flags: RecordFlags,
-    {label = 'reading', ledger = null}: ScanExtras = {},
+    {label = 'reading', ledger = null, asIs = false}: ScanExtras = {},
   ): Promise<DeadLetterScan> {
     const settings = await this.settings(flags.profile)
     await this.#warnUnused(settings)
@@ -129,14 +132,16 @@ export abstract class RecordCommand<Result> extends BaseCommand<Result> {
       createDeadLetter: record => create(record, dialects),
       onProgress: ({records, bytes}) => void progress.update({label, done: records, bytes}),
     })
-    return {scanned: () => scan.scanned(), [Symbol.asyncIterator]: () => this.#watched(scan, frozen, progress)}
+    const redaction = asIs ? null : compileRedaction(asList(settings.redact))
+    const show = (letter: DeadLetter): DeadLetter => redaction?.deadLetter(letter, dialects) ?? letter
+    return {scanned: () => scan.scanned(), [Symbol.asyncIterator]: () => this.#watched(scan, frozen, progress, show)}
   }
 
-  /** A setting that is read and does nothing would be trusted: redaction above all. */
+  /** A setting that is read and does nothing would be trusted. */
   async #warnUnused(settings: EffectiveSettings): Promise<void> {
     if (this.#warnedUnused) return
     this.#warnedUnused = true
-    const unused = (['redact', 'parkingTopic'] as const).filter(key => settings[key] !== undefined)
+    const unused = (['parkingTopic'] as const).filter(key => settings[key] !== undefined)
     if (unused.length > 0) await this.warnUser(`not applied by this version: ${unused.join(', ')} of the configuration`)
   }
 
@@ -144,6 +149,7 @@ export abstract class RecordCommand<Result> extends BaseCommand<Result> {
     scan: DeadLetterScan,
     frozen: FrozenSelection,
     progress: AsyncDisposable,
+    show: (letter: DeadLetter) => DeadLetter,
   ): AsyncGenerator<DeadLetter> {
     await using _ = progress
     const isByTime = frozen.ranges.some(({fromTimeMs, toTimeMs}) => fromTimeMs !== null || toTimeMs !== null)
@@ -155,7 +161,7 @@ export abstract class RecordCommand<Result> extends BaseCommand<Result> {
           'these dead letters keep the time of their source record: the bounds are not the time of the failure',
         )
       }
-      yield deadLetter
+      yield show(deadLetter)
     }
   }
 

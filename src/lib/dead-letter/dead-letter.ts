@@ -33,6 +33,11 @@ export function recordBytes(record: KafkaRecord): RecordBytes {
   return {key: record.key?.length ?? 0, value: record.value?.length ?? 0, headers}
 }
 
+/** Sizes of the real record, also where some of it is hidden. */
+export function letterBytes({record, unredacted}: DeadLetter): RecordBytes {
+  return recordBytes(unredacted?.record ?? record)
+}
+
 class LazyDeadLetter implements DeadLetter {
   readonly record: KafkaRecord
   readonly handled?: Handled | null

@@ -11,6 +11,8 @@ export interface DeadLetter {
   readonly fingerprint: string | null
   /** The newest entry of a ledger about it; null = there is none; absent = no ledger was read. */
   readonly handled?: Handled | null
+  /** The real one, where this is what may be shown of it; absent = nothing is hidden. */
+  readonly unredacted?: DeadLetter
 }
 
 /** What a ledger says that was done to a dead letter. JSON as it is. */

@@ -1,4 +1,4 @@
-import {recordBytes} from './dead-letter.ts'
+import {letterBytes} from './dead-letter.ts'
 import type {RecordBytes} from './dead-letter.ts'
 import {createGrouper} from './group.ts'
 import type {FailureGroup, GrouperOptions} from './group.ts'
@@ -52,7 +52,7 @@ export function createStatistics({by, maxBuckets, ...options}: StatisticsOptions
       if (record.timestamp === null) withoutTimestamp++
       else histogram.add(record.timestamp)
       if (deadLetter.failure.dialect === 'none') undescribed++
-      const bytes = recordBytes(record)
+      const bytes = letterBytes(deadLetter)
       key += bytes.key
       value += bytes.value
       headers += bytes.headers

@@ -1,5 +1,5 @@
 import type {DeadLetter, Handled} from '../dead-letter/model.ts'
-import {type RecordBytes, recordBytes} from '../dead-letter/dead-letter.ts'
+import {type RecordBytes, letterBytes} from '../dead-letter/dead-letter.ts'
 import type {Failure} from '../dialects/model.ts'
 import type {TimestampType} from '../kafka/record.ts'
 import {type BytesJson, bytesToJson} from './bytes.ts'
@@ -31,7 +31,10 @@ export interface DeadLetterJson {
   readonly fingerprint: string | null
   /** Newest entry of the ledger; null = none; absent when no ledger was read. */
   readonly handled?: Handled | null
+  /** Sizes of the real record. */
   readonly bytes: RecordBytes
+  /** Something is hidden, so that this is not the record: it cannot be imported. */
+  readonly redacted?: true
   readonly decoded?: DecodedJson
 }
 
@@ -51,7 +54,8 @@ export function deadLetterToJson(deadLetter: DeadLetter, decoded?: DecodedJson):
     failure: deadLetter.failure,
     fingerprint: deadLetter.fingerprint,
     ...(deadLetter.handled === undefined ? {} : {handled: deadLetter.handled}),
-    bytes: recordBytes(record),
+    bytes: letterBytes(deadLetter),
+    ...(deadLetter.unredacted === undefined ? {} : {redacted: true as const}),
     ...(decoded === undefined ? {} : {decoded}),
   }
 }

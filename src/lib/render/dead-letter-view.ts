@@ -1,5 +1,5 @@
 import type {DeadLetter} from '../dead-letter/model.ts'
-import {recordBytes} from '../dead-letter/dead-letter.ts'
+import {letterBytes} from '../dead-letter/dead-letter.ts'
 import type {RecordCoordinates} from '../dialects/model.ts'
 import {headlineOf} from '../dialects/root-cause.ts'
 import {bytesToFullText, bytesToText} from './bytes.ts'
@@ -117,14 +117,14 @@ const COLUMNS: readonly Column<DeadLetter>[] = [
     name: 'value-bytes',
     header: 'VALUE BYTES',
     align: 'right',
-    text: ({record}) => `${recordBytes(record).value}`,
+    text: letter => `${letterBytes(letter).value}`,
     priority: 0,
   },
   {
     name: 'header-bytes',
     header: 'HEADER BYTES',
     align: 'right',
-    text: ({record}) => `${recordBytes(record).headers}`,
+    text: letter => `${letterBytes(letter).headers}`,
     priority: 0,
   },
   {

@@ -96,6 +96,8 @@ function parseJson(line: Buffer | string): Record<string, unknown> {
     throw new LineFault('it is not JSON, or it is cut off', ['one record a line: `jq -c` writes it so'])
   }
   if (!isObject(value)) throw new LineFault('it is not a JSON object')
+  // Its values are not those of the record: taken for them, they would be written over the real ones.
+  if (value['redacted'] === true) throw new LineFault('values in it are redacted', ['kdlq export writes the real ones'])
   return value
 }
 

@@ -1,0 +1,152 @@
+import {decodeFailure} from '../dialects/decode.ts'
+import type {Dialect} from '../dialects/dialect.ts'
+import type {Failure} from '../dialects/model.ts'
+import type {KafkaRecord, RecordHeader} from '../kafka/record.ts'
+import {maskJson} from './mask-json.ts'
+import type {DeadLetter, Handled} from './model.ts'
+
+/** What stands in place of a value that is not shown. */
+export const REDACTED = '[redacted]'
+
+const MARKER = Buffer.from(REDACTED)
+/** Deeper values are not shown at all. */
+const MAX_DEPTH = 200
+
+/** Hides values from every output; what is replayed or exported stays as it is. */
+export interface Redaction {
+  /**
+   * The dead letter as it may be shown: hidden values are `[redacted]`, and the failure says only what is left. The
+   * fingerprint is that of the real one. The same object when nothing in it is hidden.
+   * @param dialects families that the dead letter was decoded with
+   */
+  deadLetter(letter: DeadLetter, dialects: readonly Dialect[]): DeadLetter
+  /** A value that was decoded from a key or a value, as it may be shown. */
+  json(value: unknown): unknown
+}
+
+/**
+ * Prepare redaction. A pattern is a name in which `*` stands for anything; case does not matter. It hides headers of this
+ * name, and JSON fields of this name in keys, values and headers, at any depth; `a.b` hides the field `b` of `a`. `$key`
+ * and `$value` hide all of them.
+ * @returns null when there is nothing to hide
+ */
+export function compileRedaction(patterns: readonly string[]): Redaction | null {
+  const names = patterns.map(pattern => pattern.trim()).filter(pattern => pattern !== '')
+  if (names.length === 0) return null
+  const hidesKey = names.includes('$key')
+  const hidesValue = names.includes('$value')
+  const patternsOf = names.filter(name => !name.startsWith('$'))
+  const hidesHeader = anyOf(patternsOf.map(wildcard))
+  const paths = patternsOf.map(name => name.split('.').map(wildcard))
+  const hidesField = (path: readonly string[]): boolean => paths.some(segments => isSuffix(segments, path))
+  const masked = (bytes: Buffer): Buffer => maskJson(bytes, hidesField, REDACTED)
+  const hidden = (bytes: Buffer | null, isAll: boolean): Buffer | null =>
+    bytes === null ? null : isAll ? MARKER : masked(bytes)
+
+  const record = (real: KafkaRecord): KafkaRecord => {
+    const key = hidden(real.key, hidesKey)
+    const value = hidden(real.value, hidesValue)
+    let isChanged = key !== real.key || value !== real.value
+    const headers = real.headers.map((header): RecordHeader => {
+      const shown = hidden(header.value, hidesHeader(header.name.toString('utf8')))
+      if (shown === header.value) return header
+      isChanged = true
+      return {name: header.name, value: shown}
+    })
+    return isChanged ? {...real, key, value, headers} : real
+  }
+
+  const hexOf = (hex: string, isAll: boolean): string =>
+    (hidden(Buffer.from(hex, 'hex'), isAll) ?? MARKER).toString('hex')
+
+  /** The original bytes in a failure are the key and the value once more. */
+  const failure = (found: Failure): Failure => ({
+    ...found,
+    ...(found.rawKey === undefined ? {} : {rawKey: hexOf(found.rawKey, hidesKey)}),
+    ...(found.rawValue === undefined ? {} : {rawValue: hexOf(found.rawValue, hidesValue)}),
+    ...(found.rawHeaders === undefined
+      ? {}
+      : {
+          rawHeaders: found.rawHeaders.map(([name, value]): [string, string | null] => [
+            name,
+            value === null ? null : hexOf(value, hidesHeader(name)),
+          ]),
+        }),
+  })
+
+  const json = (value: unknown, path: readonly string[] = [], depth = 0): unknown => {
+    if (depth > MAX_DEPTH) return REDACTED
+    if (Array.isArray(value)) return value.map(item => json(item, path, depth + 1))
+    if (typeof value !== 'object' || value === null) return value
+    return Object.fromEntries(
+      Object.entries(value).map(([name, member]) => {
+        const inner = [...path, name]
+        return [name, hidesField(inner) ? REDACTED : json(member, inner, depth + 1)]
+      }),
+    )
+  }
+
+  return {
+    deadLetter: (letter, dialects) => {
+      const shown = record(letter.record)
+      const told = failure(shown === letter.record ? letter.failure : decodeFailure(shown, dialects))
+      const isSame = shown === letter.record && JSON.stringify(told) === JSON.stringify(letter.failure)
+      return isSame ? letter : new RedactedDeadLetter(letter, shown, told)
+    },
+    json: value => json(value),
+  }
+}
+
+class RedactedDeadLetter implements DeadLetter {
+  readonly unredacted: DeadLetter
+  readonly record: KafkaRecord
+  readonly failure: Failure
+  readonly handled?: Handled | null
+
+  constructor(unredacted: DeadLetter, record: KafkaRecord, failure: Failure) {
+    this.unredacted = unredacted
+    this.record = record
+    this.failure = failure
+    if (unredacted.handled !== undefined) this.handled = unredacted.handled
+  }
+
+  get address(): string {
+    return this.unredacted.address
+  }
+
+  get fingerprint(): string | null {
+    return this.unredacted.fingerprint
+  }
+}
+
+type NameTest = (name: string) => boolean
+
+const anyOf =
+  (tests: readonly NameTest[]): NameTest =>
+  name =>
+    tests.some(test => test(name))
+
+function isSuffix(segments: readonly NameTest[], path: readonly string[]): boolean {
+  if (segments.length > path.length) return false
+  const start = path.length - segments.length
+  return segments.every((test, index) => test(path[start + index] ?? ''))
+}
+
+/** A name in which `*` stands for any characters; case does not matter. Looks at each part once. */
+function wildcard(pattern: string): NameTest {
+  const [first = '', ...rest] = pattern.toLowerCase().split('*')
+  const last = rest.pop()
+  if (last === undefined) return name => name.toLowerCase() === first
+  return name => {
+    const text = name.toLowerCase()
+    if (text.length < first.length + last.length || !text.startsWith(first) || !text.endsWith(last)) return false
+    let at = first.length
+    const end = text.length - last.length
+    for (const part of rest) {
+      const found = text.indexOf(part, at)
+      if (found === -1 || found + part.length > end) return false
+      at = found + part.length
+    }
+    return true
+  }
+}
