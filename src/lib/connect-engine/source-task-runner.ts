@@ -1,0 +1,405 @@
+import type {Clock} from '../clock.ts'
+import {isKdlqError} from '../errors.ts'
+import type {RecordHeader} from '../kafka/record.ts'
+import type {RandomSource} from './backoff.ts'
+import {type ConnectorProperties, type ErrorHandlingConfig, parseErrorHandlingConfig} from './config.ts'
+import type {Converter, HeaderConverter, SourceRecord} from './data.ts'
+import {RetryWithToleranceOperator} from './engine.ts'
+import {ConnectException, isConnectRetriable, toError} from './errors.ts'
+import {ErrorHandlingMetrics} from './metrics.ts'
+import type {EngineSwitches, Profile} from './options.ts'
+import {ProcessingContext} from './processing-context.ts'
+import type {LogSink} from './reporter.ts'
+import {checkedTimestamp} from './sink-pipeline.ts'
+import {
+  type OutgoingSourceRecord,
+  type RecordMetadata,
+  type SourceOffset,
+  type SourceProducer,
+  type SourceTask,
+  type SourceTransactions,
+  WorkerSourceRecord,
+} from './source-task.ts'
+import {SOURCE_TASK_CLASS} from './stage.ts'
+import {type SubmittedRecord, SubmittedRecords} from './submitted-records.ts'
+import {TaskLifecycle, type TaskStatus} from './task-lifecycle.ts'
+import {openSourceReporters} from './task-reporters.ts'
+import {applyTransformations, type TransformationStage} from './transforms/transformation.ts'
+
+export interface SourceTaskRunnerOptions {
+  readonly connector: string
+  /** Task number. */
+  readonly task: number
+  /** The connector's properties; the `errors.*` keys count here, the task gets all. */
+  readonly properties: ConnectorProperties
+  readonly sourceTask: SourceTask
+  readonly producer: SourceProducer
+  /** Stores how far the source was read; not called in exactly-once mode. */
+  readonly writeOffsets: (offsets: readonly SourceOffset[]) => Promise<void>
+  /** Set = exactly-once mode: one transaction a poll, records and offsets together. */
+  readonly transactions?: SourceTransactions
+  readonly keyConverter: Converter
+  readonly valueConverter: Converter
+  readonly headerConverter: HeaderConverter
+  readonly transformations?: readonly TransformationStage[]
+  readonly clock: Clock
+  readonly log: LogSink
+  readonly random?: RandomSource
+  readonly profile?: Profile
+  readonly switches?: EngineSwitches
+  /** `offset.flush.interval.ms` of the worker; 60,000 when absent. Offsets are committed between two polls. */
+  readonly offsetFlushIntervalMs?: number
+  /** `offset.flush.timeout.ms` of the worker: how long the end waits for records on their way; 5,000 when absent. */
+  readonly offsetFlushTimeoutMs?: number
+}
+
+/** Wait before a batch is sent on after a retriable error of the producer, ms. */
+const SEND_FAILED_BACKOFF_MS = 100
+
+/**
+ * One source task: poll, transform, convert (headers, key, value), produce, with the engine at every stage. No dead letter
+ * queue: what is given up is logged.
+ * @see Connect's AbstractWorkerSourceTask, WorkerSourceTask, ExactlyOnceWorkerSourceTask
+ */
+export class SourceTaskRunner {
+  readonly metrics: ErrorHandlingMetrics
+  readonly operator: RetryWithToleranceOperator<SourceRecord>
+  readonly #options: SourceTaskRunnerOptions
+  readonly #config: ErrorHandlingConfig
+  readonly #lifecycle: TaskLifecycle
+  readonly #submitted = new SubmittedRecords()
+  readonly #onTheWay = new Set<Promise<void>>()
+  #toSend: readonly SourceRecord[] | null = null
+  /** First failure that the producer told later; null = none. */
+  #producerError: Error | null = null
+  #nextCommitMs = 0
+  #inTransaction = false
+  /** Exactly-once mode: records and offsets of the open transaction, in order. */
+  #committable: (readonly [SourceRecord, RecordMetadata | null])[] = []
+  #transactionOffsets = new SubmittedRecords()
+
+  /** @throws ConfigException for properties that Connect could not parse */
+  constructor(options: SourceTaskRunnerOptions) {
+    const {connector, task, properties, clock, profile, switches, random, log} = options
+    this.#options = options
+    this.#config = parseErrorHandlingConfig(properties, {kind: 'source', profile})
+    this.metrics = new ErrorHandlingMetrics({connector, task, clock})
+    this.operator = new RetryWithToleranceOperator<SourceRecord>({
+      clock,
+      config: this.#config,
+      metrics: this.metrics,
+      ...(random === undefined ? {} : {random}),
+      ...(profile === undefined ? {} : {profile}),
+      ...(switches === undefined ? {} : {switches}),
+    })
+    const kind = options.transactions === undefined ? 'WorkerSourceTask' : 'ExactlyOnceWorkerSourceTask'
+    this.#lifecycle = new TaskLifecycle({name: `${kind}{id=${connector}-${task}}`, log})
+  }
+
+  get status(): TaskStatus {
+    return this.#lifecycle.status
+  }
+
+  /** Run until `stop`, or until the task fails. Does not throw: the status says how it ended. */
+  run(): Promise<TaskStatus> {
+    return this.#lifecycle.run({
+      start: () => this.#start(),
+      execute: () => this.#execute(),
+      close: () => this.#close(),
+    })
+  }
+
+  /** End after the batch in hand; a back-off is waited for. */
+  stop(): void {
+    this.#lifecycle.stop()
+  }
+
+  /** Give up a task that does not stop: back-offs end, offsets are not committed any more. */
+  cancel(): void {
+    this.#lifecycle.cancel()
+    this.operator.triggerStop()
+  }
+
+  /** Poll no more until `resume`. */
+  pause(): void {
+    this.#lifecycle.pause()
+  }
+
+  resume(): void {
+    this.#lifecycle.resume()
+  }
+
+  async #start(): Promise<void> {
+    const {sourceTask, properties, clock} = this.#options
+    const parts = {...this.#options, config: this.#config, metrics: this.metrics}
+    this.operator.setReporters(openSourceReporters(parts))
+    this.#nextCommitMs = clock.now() + this.#flushIntervalMs
+    await sourceTask.start({properties})
+  }
+
+  get #flushIntervalMs(): number {
+    return this.#options.offsetFlushIntervalMs ?? 60_000
+  }
+
+  async #execute(): Promise<void> {
+    try {
+      while (!this.#lifecycle.isStopping) await this.#iterate()
+    } catch (error) {
+      if (!this.#lifecycle.isCancelled) await this.#commitFinally(true)
+      throw error
+    }
+    if (!this.#lifecycle.isCancelled) await this.#commitFinally(false)
+  }
+
+  async #iterate(): Promise<void> {
+    const {clock} = this.#options
+    if (this.#lifecycle.isPaused) {
+      await this.#commitTransaction()
+      await this.#lifecycle.whileNotPaused()
+      return
+    }
+    if (this.#options.transactions === undefined && clock.now() >= this.#nextCommitMs) {
+      await this.#commitOffsets()
+      this.#nextCommitMs = clock.now() + this.#flushIntervalMs
+    }
+    if (this.#toSend === null) {
+      this.#throwProducerError()
+      this.#toSend = await this.#poll()
+    }
+    if (this.#toSend === null) {
+      await this.#commitTransaction()
+      // A source that has nothing must not keep others from running.
+      await new Promise(resolve => setImmediate(resolve))
+      return
+    }
+    if (await this.#sendRecords(this.#toSend)) {
+      this.#toSend = null
+      await this.#commitTransaction()
+    } else {
+      await this.#lifecycle.wakeable(signal => clock.sleep(SEND_FAILED_BACKOFF_MS, {signal}))
+    }
+  }
+
+  async #poll(): Promise<readonly SourceRecord[] | null> {
+    try {
+      return await this.#lifecycle.wakeable(signal => this.#options.sourceTask.poll({signal}))
+    } catch (error) {
+      if (!isRetriable(error)) throw error
+      this.#lifecycle.log('failed to poll records from SourceTask. Will retry operation.', error)
+      return null
+    }
+  }
+
+  /** @returns false when the producer cannot take the rest now; it is kept */
+  async #sendRecords(records: readonly SourceRecord[]): Promise<boolean> {
+    for (const [index, record] of records.entries()) {
+      const context = new ProcessingContext<SourceRecord>(record)
+      const outgoing = await this.#prepare(context, record)
+      if (outgoing === null) {
+        await this.#dropped(record)
+      } else if (!(await this.#send(context, record, outgoing))) {
+        this.#toSend = records.slice(index)
+        return false
+      }
+    }
+    return true
+  }
+
+  /** @returns null for a record that was dropped or given up */
+  async #prepare(context: ProcessingContext<SourceRecord>, record: SourceRecord): Promise<OutgoingSourceRecord | null> {
+    const {keyConverter, valueConverter, headerConverter, transformations = []} = this.#options
+    const {operator} = this
+    const changed = await applyTransformations(operator, transformations, context, new WorkerSourceRecord(record))
+    if (changed === null) return null
+    const {topic, partition} = changed
+    const headers =
+      (await operator.execute(
+        context,
+        () => rawHeaders(headerConverter, changed),
+        'HEADER_CONVERTER',
+        headerConverter.className,
+      )) ?? []
+    const key = await operator.execute(
+      context,
+      () => keyConverter.fromConnectData(topic, changed.keySchema, changed.key, headers),
+      'KEY_CONVERTER',
+      keyConverter.className,
+    )
+    const value = await operator.execute(
+      context,
+      () => valueConverter.fromConnectData(topic, changed.valueSchema, changed.value, headers),
+      'VALUE_CONVERTER',
+      valueConverter.className,
+    )
+    if (context.failed) return null
+    return {topic, partition, timestamp: checkedTimestamp(changed.timestamp), key, value, headers}
+  }
+
+  /** @returns false for a retriable failure of the producer, found at once */
+  async #send(
+    context: ProcessingContext<SourceRecord>,
+    record: SourceRecord,
+    outgoing: OutgoingSourceRecord,
+  ): Promise<boolean> {
+    const {producer, transactions} = this.#options
+    let submitted: SubmittedRecord | null = null
+    if (transactions === undefined) {
+      this.#throwProducerError()
+      submitted = this.#submitted.submit(record)
+    } else if (!this.#inTransaction) {
+      await transactions.begin()
+      this.#inTransaction = true
+    }
+    let sending: Promise<RecordMetadata>
+    try {
+      sending = producer.send(outgoing)
+    } catch (error) {
+      submitted?.drop()
+      if (!isRetriable(error)) throw unrecoverable(error)
+      const place = `topic '${outgoing.topic}' and partition '${outgoing.partition}'`
+      this.#lifecycle.log(`Failed to send record to ${place}. Backing off before retrying: `, error)
+      return false
+    }
+    // Exactly once: the offset counts as soon as the producer has the record.
+    if (transactions !== undefined) this.#transactionOffsets.submit(record).ack()
+    const settled: Promise<void> = this.#settle(sending, {context, record, submitted}).finally(() => {
+      this.#onTheWay.delete(settled)
+    })
+    this.#onTheWay.add(settled)
+    return true
+  }
+
+  async #settle(
+    sending: Promise<RecordMetadata>,
+    {
+      context,
+      record,
+      submitted,
+    }: {
+      readonly context: ProcessingContext<SourceRecord>
+      readonly record: SourceRecord
+      readonly submitted: SubmittedRecord | null
+    },
+  ): Promise<void> {
+    let metadata: RecordMetadata | null = null
+    try {
+      metadata = await sending
+    } catch (thrown) {
+      const error = toError(thrown)
+      this.#lifecycle.log(`failed to send record to ${record.topic}: `, error)
+      if (submitted === null || this.#config.tolerance === 'none') {
+        this.#producerError ??= error
+        return
+      }
+      await this.#quietly('Could not report a record that was not sent', () => {
+        this.operator.executeFailed(context, 'KAFKA_PRODUCE', SOURCE_TASK_CLASS, error)
+      })
+    }
+    if (submitted === null) {
+      this.#committable.push([record, metadata])
+      return
+    }
+    await this.#commitRecord(record, metadata)
+    submitted.ack()
+  }
+
+  #throwProducerError(): void {
+    if (this.#producerError === null || this.#options.transactions !== undefined) return
+    throw new ConnectException('Unrecoverable exception from producer send callback', {cause: this.#producerError})
+  }
+
+  async #dropped(record: SourceRecord): Promise<void> {
+    if (this.#options.transactions === undefined) await this.#commitRecord(record, null)
+    else this.#committable.push([record, null])
+  }
+
+  async #commitRecord(record: SourceRecord, metadata: RecordMetadata | null): Promise<void> {
+    await this.#quietly('Exception thrown while calling task.commitRecord()', () =>
+      this.#options.sourceTask.commitRecord?.(record, metadata),
+    )
+  }
+
+  /** Offsets of what is written or given up; a failure leaves them for the next time. */
+  async #commitOffsets(): Promise<void> {
+    const offsets = this.#submitted.takeCommittable()
+    try {
+      if (offsets.length > 0) await this.#options.writeOffsets(offsets)
+    } catch (error) {
+      this.#submitted.putBack(offsets)
+      this.#lifecycle.log('Failed to flush offsets to storage: ', error)
+      return
+    }
+    await this.#quietly('Exception thrown while calling task.commit()', () => this.#options.sourceTask.commit?.())
+  }
+
+  /** Exactly-once mode: records and offsets since the last one. @throws ConnectException, whatever is tolerated */
+  async #commitTransaction(): Promise<void> {
+    const {transactions, sourceTask, connector, task} = this.#options
+    if (transactions === undefined) return
+    const offsets = this.#transactionOffsets.takeCommittable()
+    if (this.#inTransaction || offsets.length > 0) {
+      this.#inTransaction = false
+      try {
+        await Promise.all(this.#onTheWay)
+        if (this.#producerError !== null) throw this.#producerError
+        await transactions.commit(offsets)
+      } catch (cause) {
+        const message = `Failed to flush offsets and/or records for task ${connector}-${task}`
+        throw new ConnectException(message, {cause})
+      }
+    }
+    const committable = this.#committable
+    this.#committable = []
+    for (const [record, metadata] of committable) await this.#commitRecord(record, metadata)
+    await this.#quietly('Exception thrown while calling task.commit()', () => sourceTask.commit?.())
+  }
+
+  async #commitFinally(failed: boolean): Promise<void> {
+    const {transactions, clock, offsetFlushTimeoutMs = 5000} = this.#options
+    if (transactions !== undefined) {
+      if (!failed) await this.#commitTransaction()
+      return
+    }
+    const over = new AbortController()
+    const timeout = clock.sleep(offsetFlushTimeoutMs, {signal: over.signal}).catch(() => undefined)
+    await Promise.race([Promise.all(this.#onTheWay), timeout])
+    over.abort()
+    await this.#commitOffsets()
+  }
+
+  async #close(): Promise<void> {
+    const {sourceTask, producer, transformations = []} = this.#options
+    await this.#quietly('Could not stop task', () => sourceTask.stop())
+    await this.#quietly('Could not close the producer', () => producer.close())
+    for (const {transformation} of transformations) {
+      await this.#quietly('Could not close a transformation', () => transformation.close?.())
+    }
+    await this.#quietly('Could not close the reporters', () => this.operator.close())
+  }
+
+  async #quietly(what: string, act: () => void | Promise<void>): Promise<void> {
+    try {
+      await act()
+    } catch (error) {
+      this.#lifecycle.log(what, error)
+    }
+  }
+}
+
+function rawHeaders(converter: HeaderConverter, {topic, headers}: SourceRecord): RecordHeader[] {
+  return headers.map(({key, schema, value}) => ({
+    name: Buffer.from(key),
+    value: converter.fromConnectHeader(topic, key, schema, value),
+  }))
+}
+
+/** Connect's retriable errors and Kafka's own: unlike the engine, this loop tries both again. */
+function isRetriable(error: unknown): boolean {
+  return isConnectRetriable(error) || (isKdlqError(error) && error.retriable)
+}
+
+/** What ends the task for an error of the producer: Kafka's are wrapped, Connect's and bugs are not. */
+function unrecoverable(error: unknown): Error {
+  if (error instanceof ConnectException || !isKdlqError(error)) return toError(error)
+  return new ConnectException('Unrecoverable exception trying to send', {cause: error})
+}
