@@ -69,7 +69,7 @@ export function* renderBars(bars: readonly Bar[], context: RenderContext): Gener
   const countWidth = formatCount(most).length
   const shares = rows.map(({share}) => formatShare(share))
   const shareWidth = Math.max(...shares.map(({length}) => length))
-  const room = Math.max(10, Math.min(60, width - labelWidth - countWidth - shareWidth - 6))
+  const room = Math.max(4, Math.min(60, width - labelWidth - countWidth - shareWidth - 6))
   for (const [index, {count}] of rows.entries()) {
     const label = labels[index] ?? ''
     const padding = ' '.repeat(labelWidth - displayWidth(label))

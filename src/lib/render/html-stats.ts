@@ -95,7 +95,6 @@ function timeSection(histogram: readonly HistogramBucket[]): readonly string[] {
 function groupTable({by, groups}: StatsPage): string {
   const isCompared = groups.some(({change}) => change !== undefined)
   const most = Math.max(1, ...groups.map(({count}) => count))
-  const seen = (epochMs: string | null): string => (epochMs === null ? '' : formatTimestamp(epochMs))
   return htmlTable({
     caption: 'Largest first',
     headers: [
@@ -108,8 +107,7 @@ function groupTable({by, groups}: StatsPage): string {
       'Stage',
       'Exception',
       'Message',
-      'First',
-      'Last',
+      'First and last',
       'Example',
     ],
     numeric: [0, 1],
@@ -123,14 +121,18 @@ function groupTable({by, groups}: StatsPage): string {
         verdictCell(group),
         ...by.map(word => escapeHtml(byValue(group, word) ?? 'unknown')),
         escapeHtml(sample.stage ?? ''),
-        escapeHtml(sample.cause ?? sample.exception ?? ''),
+        // A long name breaks at its dots first.
+        escapeHtml(sample.cause ?? sample.exception ?? '').replaceAll('.', '.<wbr>'),
         escapeHtml(sample.causeMessage ?? sample.message ?? ''),
-        escapeHtml(seen(group.firstSeen)),
-        escapeHtml(seen(group.lastSeen)),
+        [group.firstSeen, group.lastSeen].map(time).join(''),
         group.example === '' ? '' : `<code>${escapeHtml(group.example)}</code>`,
       ]
     }),
   })
+}
+
+function time(epochMs: string | null): string {
+  return epochMs === null ? '' : `<time>${escapeHtml(formatTimestamp(epochMs))}</time>`
 }
 
 function shareBar(group: GroupRow, by: readonly GroupKey[], most: number): string {

@@ -1,5 +1,5 @@
 import {expect, test} from 'vitest'
-import {bar, joinBuckets, renderHistogram} from '../../../src/lib/render/chart.ts'
+import {bar, joinBuckets, renderBars, renderHistogram} from '../../../src/lib/render/chart.ts'
 import {createPaint} from '../../../src/lib/render/paint.ts'
 
 const context = {width: 60, unicode: false, paint: createPaint(0), nowMs: 0, forTerminal: true}
@@ -33,4 +33,29 @@ test('joined buckets keep the counts and the span', () => {
     {from: '3', to: '6', count: 3},
     {from: '6', to: '7', count: 1},
   ])
+})
+
+test('bars of groups are as wide as the terminal allows, the largest fills its room', () => {
+  const bars = [
+    {label: 'f-00000001 DataException', count: 1200, share: 0.75},
+    {label: 'f-00000002 \u202eforged', count: 400, share: 0.25},
+  ]
+  const ascii = [...renderBars(bars, {...context, width: 80})]
+  expect(ascii).toEqual([
+    `f-00000001 DataException   1,200  75.0 %  ${'#'.repeat(38)}\n`,
+    `f-00000002 \\u{202e}forged    400  25.0 %  ${'#'.repeat(13)}\n`,
+  ])
+  const wide = [...renderBars(bars, {...context, width: 120, unicode: true})]
+  expect(wide[0]).toContain('█'.repeat(60))
+  for (const width of [40, 80, 120]) {
+    for (const line of renderBars(bars, {...context, width})) expect(line.length - 1).toBeLessThanOrEqual(width)
+  }
+})
+
+test('a long label is cut, at most ten groups have a bar, one alone has none', () => {
+  const bars = Array.from({length: 12}, (_, index) => ({label: 'x'.repeat(100), count: 12 - index, share: 0.1}))
+  const lines = [...renderBars(bars, context)]
+  expect(lines).toHaveLength(10)
+  expect(lines[0]).toContain(`${'x'.repeat(23)}~`)
+  expect([...renderBars(bars.slice(0, 1), context)]).toEqual([])
 })
