@@ -120,7 +120,7 @@ export class RetryWithToleranceOperator<T> {
     } catch (thrown) {
       return this.#firstAttemptFailed({context, operation, stage, start}, thrown)
     }
-    if (outcome instanceof Promise) return this.#firstAttemptPending({context, operation, stage, start}, outcome)
+    if (isPromise(outcome)) return this.#firstAttemptPending({context, operation, stage, start}, outcome)
     context.attempt = 1
     return this.#returned(context, outcome)
   }
@@ -332,6 +332,11 @@ export class RetryWithToleranceOperator<T> {
     this.metrics.recordErrorTimestamp()
     this.#totalFailures++
   }
+}
+
+/** Also a promise of another library. */
+function isPromise<V>(outcome: V | Promise<V>): outcome is Promise<V> {
+  return typeof outcome === 'object' && outcome !== null && 'then' in outcome && typeof outcome.then === 'function'
 }
 
 function toleranceExceeded(error: Error | null): ConnectException {

@@ -166,15 +166,16 @@ export class CompositeFuture implements ReportFuture {
 
 /** Reports that somebody has to wait for before offsets move, by topic and partition. */
 export class PendingReports {
-  readonly #byPartition = new Map<string, {readonly partition: TopicPartition; futures: ReportFuture[]}>()
+  readonly #byPartition = new Map<string, TopicPartition & {readonly futures: ReportFuture[]}>()
 
   /** Keep a future that is not done. */
   file(partition: TopicPartition, future: ReportFuture): void {
     if (future.isDone) return
     const key = partitionKey(partition)
     const filed = this.#byPartition.get(key)
-    if (filed === undefined) this.#byPartition.set(key, {partition, futures: [future]})
-    else filed.futures.push(future)
+    if (filed !== undefined) filed.futures.push(future)
+    // What is filed may be a whole record: only its coordinates are kept.
+    else this.#byPartition.set(key, {topic: partition.topic, partition: partition.partition, futures: [future]})
   }
 
   /** Take the futures of these partitions out, in the order of reports within each. */
@@ -191,7 +192,7 @@ export class PendingReports {
   /** How many futures are kept for each partition, sorted by name and number. */
   counts(): (TopicPartition & {readonly count: number})[] {
     return [...this.#byPartition.values()]
-      .map(({partition, futures}) => ({...partition, count: futures.length}))
+      .map(({topic, partition, futures}) => ({topic, partition, count: futures.length}))
       .sort((a, b) => (a.topic < b.topic ? -1 : a.topic > b.topic ? 1 : a.partition - b.partition))
   }
 }
