@@ -226,7 +226,7 @@ Exit codes: 0 done; 3 there is no record at an address; 6 there is no such ledge
 }
 
 function toJson({deadLetter, origin, history, sameKey}: Shown): ShowResult['records'][number] {
-  const {hops: timeline} = failureTimeline(deadLetter.record)
+  const {hops: timeline} = failureTimeline(deadLetter.record, deadLetter.dialects)
   return {
     ...deadLetterToJson(deadLetter, decodePlain(deadLetter)),
     ...(origin === null ? {} : {originRecord: origin}),

@@ -133,7 +133,7 @@ export abstract class RecordCommand<Result> extends BaseCommand<Result> {
       onProgress: ({records, bytes}) => void progress.update({label, done: records, bytes}),
     })
     const redaction = asIs ? null : compileRedaction(asList(settings.redact))
-    const show = (letter: DeadLetter): DeadLetter => redaction?.deadLetter(letter, dialects) ?? letter
+    const show = (letter: DeadLetter): DeadLetter => redaction?.deadLetter(letter) ?? letter
     return {scanned: () => scan.scanned(), [Symbol.asyncIterator]: () => this.#watched(scan, frozen, progress, show)}
   }
 

@@ -41,14 +41,14 @@ export function letterBytes({record, unredacted}: DeadLetter): RecordBytes {
 class LazyDeadLetter implements DeadLetter {
   readonly record: KafkaRecord
   readonly handled?: Handled | null
-  readonly #dialects: readonly Dialect[]
+  readonly dialects: readonly Dialect[]
   #failure: Failure | undefined
   #fingerprint: string | null | undefined
 
   constructor(record: KafkaRecord, dialects: readonly Dialect[], handled: Handled | null | undefined) {
     this.record = record
     if (handled !== undefined) this.handled = handled
-    this.#dialects = dialects
+    this.dialects = dialects
   }
 
   get address(): string {
@@ -56,7 +56,7 @@ class LazyDeadLetter implements DeadLetter {
   }
 
   get failure(): Failure {
-    this.#failure ??= decodeFailure(this.record, this.#dialects)
+    this.#failure ??= decodeFailure(this.record, this.dialects)
     return this.#failure
   }
 

@@ -9,17 +9,19 @@ interface Frame {
   string: readonly [start: number, end: number] | null
 }
 
+/** Bytes in front of the text, by the first one: the magic byte of a schema registry, and a schema id or GUID. */
+const FRAMES: Readonly<Record<number, number>> = {0: 5, 1: 17}
 /** Names in front of a value that are looked at; longer paths match by their end. */
 const MAX_PATH = 16
 
 /**
  * Puts a text in place of members of a JSON text, and leaves every other byte as it is: numbers keep their digits, and
- * text that is cut off or broken keeps its fault. The same buffer when nothing was hidden, or it is no object or array.
+ * text that is cut off or broken keeps its fault, and a schema id in front stays. The same buffer when nothing was hidden, or it is no object or array.
  * Linear in the length; never throws.
  * @param hides whether the member at the end of a path of names is hidden; arrays do not count
  */
 export function maskJson(bytes: Buffer, hides: (path: readonly string[]) => boolean, marker: string): Buffer {
-  let start = 0
+  let start = FRAMES[bytes[0] ?? -1] ?? 0
   while (isBlank(bytes[start])) start++
   if (bytes[start] !== 0x7b && bytes[start] !== 0x5b) return bytes
   // One character a byte, so that bytes that are no UTF-8 survive.

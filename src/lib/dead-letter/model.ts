@@ -1,3 +1,4 @@
+import type {Dialect} from '../dialects/dialect.ts'
 import type {Failure} from '../dialects/model.ts'
 import type {KafkaRecord} from '../kafka/record.ts'
 
@@ -11,6 +12,8 @@ export interface DeadLetter {
   readonly fingerprint: string | null
   /** The newest entry of a ledger about it; null = there is none; absent = no ledger was read. */
   readonly handled?: Handled | null
+  /** Header families that it was decoded with; absent = the built-in ones. */
+  readonly dialects?: readonly Dialect[]
   /** The real one, where this is what may be shown of it; absent = nothing is hidden. */
   readonly unredacted?: DeadLetter
 }

@@ -17,11 +17,10 @@ export interface Redaction {
   /**
    * The dead letter as it may be shown: hidden values are `[redacted]`, and the failure says only what is left. The
    * fingerprint is that of the real one. The same object when nothing in it is hidden.
-   * @param dialects families that the dead letter was decoded with
    */
-  deadLetter(letter: DeadLetter, dialects: readonly Dialect[]): DeadLetter
-  /** A value that was decoded from a key or a value, as it may be shown. */
-  json(value: unknown): unknown
+  deadLetter(letter: DeadLetter): DeadLetter
+  /** What a key or value was decoded to, as it may be shown. */
+  decoded(part: 'key' | 'value', value: unknown): unknown
 }
 
 /**
@@ -77,7 +76,8 @@ export function compileRedaction(patterns: readonly string[]): Redaction | null 
   const json = (value: unknown, path: readonly string[] = [], depth = 0): unknown => {
     if (depth > MAX_DEPTH) return REDACTED
     if (Array.isArray(value)) return value.map(item => json(item, path, depth + 1))
-    if (typeof value !== 'object' || value === null) return value
+    // Bytes have no fields.
+    if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value
     return Object.fromEntries(
       Object.entries(value).map(([name, member]) => {
         const inner = [...path, name]
@@ -87,13 +87,13 @@ export function compileRedaction(patterns: readonly string[]): Redaction | null 
   }
 
   return {
-    deadLetter: (letter, dialects) => {
+    deadLetter: letter => {
       const shown = record(letter.record)
-      const told = failure(shown === letter.record ? letter.failure : decodeFailure(shown, dialects))
+      const told = failure(shown === letter.record ? letter.failure : decodeFailure(shown, letter.dialects))
       const isSame = shown === letter.record && JSON.stringify(told) === JSON.stringify(letter.failure)
       return isSame ? letter : new RedactedDeadLetter(letter, shown, told)
     },
-    json: value => json(value),
+    decoded: (part, value) => (value !== null && (part === 'key' ? hidesKey : hidesValue) ? REDACTED : json(value)),
   }
 }
 
@@ -102,11 +102,13 @@ class RedactedDeadLetter implements DeadLetter {
   readonly record: KafkaRecord
   readonly failure: Failure
   readonly handled?: Handled | null
+  readonly dialects?: readonly Dialect[]
 
   constructor(unredacted: DeadLetter, record: KafkaRecord, failure: Failure) {
     this.unredacted = unredacted
     this.record = record
     this.failure = failure
+    if (unredacted.dialects !== undefined) this.dialects = unredacted.dialects
     if (unredacted.handled !== undefined) this.handled = unredacted.handled
   }
 

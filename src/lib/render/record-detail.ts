@@ -89,7 +89,7 @@ export function* renderDetail(
   if (options.origin !== null) yield* originLines(options.origin, line)
   if (options.sameKey !== undefined) yield* sameKeyLines(options.sameKey, context)
   if (options.history !== undefined && options.history !== null) yield* historyLines(options.history, context)
-  yield* timelineLines(record, context)
+  yield* timelineLines(deadLetter, context)
   if (failure.exception?.stack !== undefined) {
     yield `\n${paint('heading', 'Stack trace')}${options.fullStack ? '' : paint('faint', ' (cause first)')}\n`
     if (options.fullStack) yield renderFullStack(failure.exception.stack)

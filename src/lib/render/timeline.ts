@@ -1,5 +1,5 @@
+import type {DeadLetter} from '../dead-letter/model.ts'
 import {failureTimeline, type FailureHop} from '../dialects/timeline.ts'
-import type {KafkaRecord} from '../kafka/record.ts'
 import {formatCoordinates, simpleName} from './dead-letter-view.ts'
 import {plural} from './numbers.ts'
 import {sanitize} from './sanitize.ts'
@@ -7,8 +7,8 @@ import {formatTimestamp} from './time.ts'
 import type {RenderContext} from './view.ts'
 
 /** All failures of a record that failed several times, oldest first; nothing for the others. */
-export function* timelineLines(record: KafkaRecord, {paint}: RenderContext): Generator<string> {
-  const {hops, omitted} = failureTimeline(record)
+export function* timelineLines({record, dialects}: DeadLetter, {paint}: RenderContext): Generator<string> {
+  const {hops, omitted} = failureTimeline(record, dialects)
   if (hops.length < 2) return
   yield `\n${paint('heading', 'Failures')} ${paint('faint', '(oldest first)')}\n`
   for (const [index, hop] of hops.entries()) {
