@@ -7,7 +7,7 @@ import {originOf, pristineRecord} from './from-origin-letter.ts'
 import type {HeaderPolicy} from './header-policy.ts'
 import type {LedgerVerdict} from './ledger-judge.ts'
 import {OutgoingFactory} from './outgoing.ts'
-import type {Outgoing} from './outgoing.ts'
+import type {Outgoing, TimestampRule} from './outgoing.ts'
 import {singleBatchBytes} from './record-size.ts'
 import {resolveDestination} from './target.ts'
 import type {Destination, TargetFacts, TargetRule} from './target.ts'
@@ -16,7 +16,7 @@ import type {Destination, TargetFacts, TargetRule} from './target.ts'
 export interface JudgeRules {
   readonly target: TargetRule
   readonly headers: HeaderPolicy
-  readonly timestamp: 'original' | 'now'
+  readonly timestamp: TimestampRule
   readonly decisions: CheckDecisions
   /** Id for the provenance header; while planning any id of the right length. */
   readonly run: string

@@ -21,7 +21,7 @@ import type {LedgerVerdict, LedgerView} from './ledger-judge.ts'
 import {OffsetSet} from './offset-set.ts'
 import type {PartitionOffsets} from './offset-set.ts'
 import {OriginTable, payloadChecksum} from './origins.ts'
-import type {Outgoing} from './outgoing.ts'
+import type {Outgoing, TimestampRule} from './outgoing.ts'
 import {DEFAULT_ERRORS, PLAN_VERSION} from './plan.ts'
 import type {PlanErrors, PlanRange, ReplayPlan} from './plan.ts'
 import {parkingSizeText} from './parked-copy.ts'
@@ -64,7 +64,7 @@ export interface PlanInput {
   readonly selection: FrozenSelection
   readonly target: TargetRule
   readonly headers: HeaderPolicy
-  readonly timestamp: 'original' | 'now'
+  readonly timestamp: TimestampRule
   /** Records a second; null = no bound. */
   readonly rate: number | null
   readonly bytesRate: number | null

@@ -1,8 +1,8 @@
 import type {DeadLetter} from '../dead-letter/model.ts'
-import {isProvenanceName} from './provenance.ts'
 import type {Fate} from './check-tally.ts'
+import {HeaderPreviews} from './header-preview.ts'
 import type {Outgoing} from './outgoing.ts'
-import type {PlanSample, ReplayPlan} from './plan.ts'
+import type {ReplayPlan} from './plan.ts'
 
 const MAX_FINGERPRINTS = 1000
 
@@ -20,7 +20,7 @@ export class PlanTotals {
   readonly #fates: Record<PlanFate, number> = {send: 0, skip: 0, hold: 0, park: 0, refuse: 0}
   readonly #targets = new Map<string, Place & {count: number; bytes: number}>()
   readonly #fingerprints = new Map<string | null, number>()
-  #sample: PlanSample | null = null
+  readonly #previews = new HeaderPreviews()
 
   /** Count a selected dead letter; more kinds than the plan names are not told apart from "none". */
   select(fingerprint: string | null): void {
@@ -37,28 +37,15 @@ export class PlanTotals {
 
   /** A copy that was counted as sent stays behind after all. @param address of that copy */
   replace(target: Place, bytes: number, address: string): void {
-    if (this.#sample?.address === address) this.#sample = null
+    this.#previews.withdraw(address)
     this.#fates.send--
     this.#fates.skip++
     this.#count(target, -1, -bytes)
   }
 
-  /** Remember what happens to the headers of the first record that is sent. */
+  /** Remember what happens to the headers of the first record of each kind that is sent. */
   sample(letter: DeadLetter, target: Place, outgoing: Outgoing): void {
-    if (this.#sample !== null) return
-    const before = letter.record.headers.map(({name}) => name.toString('utf8'))
-    const after = outgoing.headers().map(({name}) => name.toString('utf8'))
-    this.#sample = {
-      address: letter.address,
-      target: `${target.topic}:${target.partition}`,
-      before,
-      after,
-      removed: letter.record.headers
-        .filter(({name}, index) => outgoing.drops(name, index) && !isProvenanceName(name))
-        .map(({name}) => name.toString('utf8')),
-      added: outgoing.addHeaders.map(({name}) => name.toString('utf8')),
-      timestamp: outgoing.timestamp === null ? null : String(outgoing.timestamp),
-    }
+    this.#previews.offer(letter, target, outgoing)
   }
 
   /** True when something is sent to a topic. */
@@ -66,7 +53,7 @@ export class PlanTotals {
     return [...this.#targets.values()].some(target => target.topic === topic && target.count > 0)
   }
 
-  toPlan(): Pick<ReplayPlan, 'counts' | 'targets' | 'fingerprints' | 'sample'> {
+  toPlan(): Pick<ReplayPlan, 'counts' | 'targets' | 'fingerprints' | 'samples'> {
     const {send, skip, hold, park, refuse} = this.#fates
     return {
       counts: {selected: this.selected, toReplay: send, skipped: skip, held: hold, parked: park, refused: refuse},
@@ -74,7 +61,7 @@ export class PlanTotals {
       fingerprints: [...this.#fingerprints]
         .map(([fingerprint, count]) => ({fingerprint, count}))
         .toSorted((a, b) => b.count - a.count || ((a.fingerprint ?? '') < (b.fingerprint ?? '') ? -1 : 1)),
-      sample: this.#sample,
+      samples: this.#previews.toList(),
     }
   }
 

@@ -172,7 +172,7 @@ const planMembers = {
     topics: list(facts),
   }),
   headers,
-  timestamp: oneOf('original', 'now'),
+  timestamp: oneOf('default', 'original', 'now'),
   order: oneOf('origin', 'dlq'),
   delivery: oneOf('exactly-once', 'at-least-once'),
   ledger,
@@ -192,14 +192,17 @@ const planMembers = {
   counts: object({selected: count, toReplay: count, skipped: count, held: count, parked: count, refused: count}),
   targets: list(object({topic: text, partition: count, count, bytes: count})),
   fingerprints: list(object({fingerprint: orNull(text), count})),
-  sample: orNull(
+  samples: list(
     object({
+      kind: text,
       address: text,
       target: text,
       before: list(text),
       after: list(text),
       removed: list(text),
       added: list(text),
+      harmful: list(text),
+      payloadRestored: flag,
       timestamp: orNull(int64),
     }),
   ),
@@ -219,6 +222,8 @@ const plan: Rule = (value, at) => {
 /** A plan of version 2, before errors were handled as in Connect and could be parked: it means what it meant. */
 function upgraded(json: unknown): unknown {
   if (!isObject(json) || json['planVersion'] !== 2 || !isObject(json['counts'])) return json
+  // Such members were not known then: it is no plan of version 2.
+  if ('errors' in json || 'parking' in json || 'parked' in json['counts']) return json
   const added = {planVersion: PLAN_VERSION, errors: DEFAULT_ERRORS, parking: null}
   return {...json, ...added, counts: {...json['counts'], parked: 0}}
 }

@@ -2,8 +2,10 @@ import type {CompressionType} from '../kafka/records/types.ts'
 import type {IsolationLevel} from '../kafka/ports.ts'
 import type {FilterSpec} from '../select/filter-spec.ts'
 import type {HeaderPolicy} from './header-policy.ts'
+import type {HeaderPreview} from './header-preview.ts'
 import type {OriginTopic} from './from-origin.ts'
 import type {PartitionOffsets} from './offset-set.ts'
+import type {TimestampRule} from './outgoing.ts'
 import type {TargetFacts, TargetRule} from './target.ts'
 
 /** Version of the plan's shape; a plan of another version is refused. */
@@ -84,17 +86,8 @@ export interface CheckResult {
   readonly hint?: string
 }
 
-/** What one record looks like before and after, so that a person sees what the header policy does. */
-export interface PlanSample {
-  readonly address: string
-  readonly target: string
-  /** Names in order; text as it is on the wire (hostile). */
-  readonly before: readonly string[]
-  readonly after: readonly string[]
-  readonly removed: readonly string[]
-  readonly added: readonly string[]
-  readonly timestamp: string | null
-}
+/** What one record of each kind of failure looks like before and after, so that a person sees what the header policy does. */
+export type PlanSample = HeaderPreview
 
 /** What is left to do when everything that is not sent was taken away. */
 export interface PlanCounts {
@@ -128,7 +121,7 @@ export interface ReplayPlan {
   }
   readonly target: PlanCluster & TargetRule & {readonly topics: readonly TargetFacts[]}
   readonly headers: HeaderPolicy
-  readonly timestamp: 'original' | 'now'
+  readonly timestamp: TimestampRule
   /** `origin`: each origin partition by its offsets; `dlq`: each partition of the dead letter topic by its own. */
   readonly order: 'origin' | 'dlq'
   readonly delivery: Delivery
@@ -162,5 +155,6 @@ export interface ReplayPlan {
   }[]
   /** By count, most first; at most 1000, the rest is in none of them. */
   readonly fingerprints: readonly {readonly fingerprint: string | null; readonly count: number}[]
-  readonly sample: PlanSample | null
+  /** One for each kind of failure, the first record of it that is sent; at most 20. */
+  readonly samples: readonly PlanSample[]
 }

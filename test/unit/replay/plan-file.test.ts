@@ -61,6 +61,18 @@ describe('a plan file', () => {
 })
 
 describe('validatePlan', () => {
+  test('reads a plan of version 2 as one that parks nothing and goes on behind failures', () => {
+    const {errors: _, parking: __, ...rest} = plan
+    const {parked: ___, ...counts} = plan.counts
+    const read = validatePlan({...rest, counts, planVersion: 2})
+    expect(read).toEqual({...plan, parking: null})
+    expect(read.errors).toMatchObject({tolerance: 'all', retryTimeoutMs: '0'})
+  })
+
+  test('a plan of version 2 with members of version 3 is neither', () => {
+    expect(() => validatePlan({...plan, planVersion: 2})).toThrow('version 2 is not known')
+  })
+
   test('refuses another version and says what to do', () => {
     expect(() => validatePlan({...plan, planVersion: 1})).toThrow(
       'plan file: version 1 is not known, this kdlq reads 3',
@@ -86,6 +98,10 @@ describe('validatePlan', () => {
 
   test.each([
     [['planVersion'], undefined, 'planVersion must be given'],
+    [['errors', 'tolerance'], 'some', 'errors.tolerance must be one of "none", "all"'],
+    [['errors', 'retryDelayMaxMs'], '0', 'errors.retryDelayMaxMs must be at least 1, as text'],
+    [['parking'], {topic: 'x'}, 'parking.topicId must be given'],
+    [['counts', 'parked'], 1, 'counts.selected must be toReplay + skipped + held + parked + refused'],
     [['createdAt'], 'now', 'createdAt must be a whole number, as text'],
     [['rate'], 0, 'rate must be a number above 0'],
     [['rate'], '500', 'rate must be a number above 0'],
@@ -119,7 +135,7 @@ describe('validatePlan', () => {
     [['transform'], 'x', 'transform must be left out: this version does not know it'],
     [['target', 'topics', 0, 'ledger'], 'x', 'target.topics[0].ledger must be left out: this version does not know it'],
     [['targets'], {}, 'targets must be a list'],
-    [['sample'], 'x', 'sample must be an object'],
+    [['samples'], 'x', 'samples must be a list'],
   ])('names the place: %j = %j', (path, value, message) => {
     expect(() => validatePlan(changed(path, value))).toThrow(message)
   })

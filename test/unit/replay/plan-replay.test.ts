@@ -53,11 +53,11 @@ describe('planReplay', () => {
     expect(plan.fingerprints.map(({count}) => count)).toEqual([3])
     expect(plan.checks.map(({id}) => id)).toEqual(CHECKS.map(({id}) => id))
     expect(plan.checks.every(({level}) => level === 'ok')).toBe(true)
-    expect(plan.sample?.address).toBe('orders-dlq:0:0')
-    expect(plan.sample?.target).toBe('orders:3')
-    expect(plan.sample?.after).toEqual(['trace', 'kdlq.replay'])
-    expect(plan.sample?.removed).toHaveLength(10)
-    expect(plan.sample?.added).toEqual(['kdlq.replay'])
+    expect(plan.samples[0]?.address).toBe('orders-dlq:0:0')
+    expect(plan.samples[0]?.target).toBe('orders:3')
+    expect(plan.samples[0]?.after).toEqual(['trace', 'kdlq.replay'])
+    expect(plan.samples[0]?.removed).toHaveLength(10)
+    expect(plan.samples[0]?.added).toEqual(['kdlq.replay'])
     expect(plan.source.ranges).toEqual([
       {topic: 'orders-dlq', topicId: null, partition: 0, from: '0', to: '3', fromTime: null, toTime: null, selected: 3},
     ])
@@ -166,7 +166,7 @@ describe('planReplay', () => {
   test('a lost time is said, and the time of sending is used', async () => {
     const plan = await planOf([deadLetter(0, {timestamp: null, timestampType: 'NoTimestampType'})])
     expect(check(plan, 'timestamp-lost')).toMatchObject({level: 'warn', count: 1})
-    expect(plan.sample?.timestamp).toBeNull()
+    expect(plan.samples[0]?.timestamp).toBeNull()
   })
 
   test('a target that is read by the run, or named like a dead letter topic, refuses', async () => {
@@ -223,7 +223,7 @@ describe('copies of one origin', () => {
     expect(check(plan, 'duplicate-origin')).toMatchObject({level: 'left-out', count: 2})
     expect(plan.targets).toMatchObject([{partition: 3, count: 2}])
     // What is shown is a record that goes out.
-    expect(plan.sample?.address).toBe('orders-dlq:0:2')
+    expect(plan.samples[0]?.address).toBe('orders-dlq:0:2')
   })
 
   test('the newest is the one with the highest time, also across partitions', async () => {
@@ -287,8 +287,8 @@ describe('what a plan means', () => {
   test('[BR-34] the policy names what is removed: a listed header goes, tracing stays', async () => {
     const headers = [header('__op-cluster', 'a'), header('traceparent', 't'), ...connectSet('orders', 3, 1)]
     const plan = await planOf([deadLetter(0, {headers})], {headers: {...DEFAULT_HEADER_POLICY, drop: ['__op-*']}})
-    expect(plan.sample?.removed).toContain('__op-cluster')
-    expect(plan.sample?.after).toEqual(['traceparent', 'kdlq.replay'])
+    expect(plan.samples[0]?.removed).toContain('__op-cluster')
+    expect(plan.samples[0]?.after).toEqual(['traceparent', 'kdlq.replay'])
   })
 
   test('an unknown check is a wrong use, with the nearest name', async () => {
@@ -339,5 +339,50 @@ describe('real dead letters', () => {
       await inputFor(source),
     )
     expect(check(plan, 'no-origin')).toMatchObject({level: 'refuse', count: 40})
+  })
+})
+
+describe('the parking topic of a plan', () => {
+  const TOPICS: Readonly<Record<string, FakeTopic>> = {...ORDERS, parking: {partitions: 2}}
+
+  test('is in it, with what the plan learned about it', async () => {
+    const plan = await planOf([deadLetter(0)], {parkingTopic: 'parking'}, TOPICS)
+    expect(plan.parking).toMatchObject({topic: 'parking', partitions: 2})
+    expect(check(plan, 'parking')?.level).toBe('ok')
+    expect(check(plan, 'parking-copy')?.level).toBe('ok')
+  })
+
+  test.each([
+    ['that does not exist', 'nowhere', 'does not exist'],
+    ['that is a target', 'orders', 'is a target of this run'],
+    ['that is the ledger', 'kdlq-ledger', 'is the ledger of this run'],
+  ])('%s refuses the run', async (_, parkingTopic, detail) => {
+    const ledger = {kind: 'topic', name: 'kdlq-ledger'} as const
+    const topics = {...TOPICS, 'kdlq-ledger': {partitions: 12}}
+    const plan = await planOf([deadLetter(0)], {parkingTopic, ledger}, topics)
+    expect(check(plan, 'parking')).toMatchObject({level: 'refuse', count: 1, detail, addresses: [parkingTopic]})
+  })
+
+  test('that is read refuses the run where source and target are one cluster', async () => {
+    const source = await archiveOf([deadLetter(0)])
+    const clock = new FakeClock({now: NOW})
+    const input = await inputFor(source, {parkingTopic: 'orders-dlq'})
+    const {plan} = await planReplay({source, target: source, clock}, input)
+    expect(check(plan, 'parking')).toMatchObject({level: 'refuse', detail: 'is read by this run'})
+  })
+
+  test('cannot be allowed', async () => {
+    await expect(planOf([deadLetter(0)], {allow: ['parking']}, TOPICS)).rejects.toThrow('cannot be allowed')
+  })
+
+  test('too small for the copies, or compacted, is said', async () => {
+    const small = {...TOPICS, parking: {partitions: 2, configs: {'max.message.bytes': '2000'}}}
+    const records = [deadLetter(0), deadLetter(1, {value: Buffer.alloc(1000, 'x')})]
+    const plan = await planOf(records, {parkingTopic: 'parking'}, small)
+    expect(check(plan, 'parking-copy')).toMatchObject({level: 'warn', count: 1, addresses: ['orders-dlq:0:1']})
+    expect(check(plan, 'parking-copy')?.detail).toContain('parking takes 2000')
+    const compacted = {...TOPICS, parking: {partitions: 2, configs: {'cleanup.policy': 'compact'}}}
+    const other = await planOf([deadLetter(0)], {parkingTopic: 'parking'}, compacted)
+    expect(check(other, 'parking-copy')).toMatchObject({level: 'warn', addresses: ['parking']})
   })
 })

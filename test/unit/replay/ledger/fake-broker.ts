@@ -1,4 +1,5 @@
 import {AuthError, BugError, KafkaError} from '../../../../src/lib/errors.ts'
+import type {KdlqError} from '../../../../src/lib/errors.ts'
 import type {
   Cluster,
   ConfigEntry,
@@ -8,6 +9,7 @@ import type {
   RecordBlock,
   TransactionSession,
 } from '../../../../src/lib/kafka/ports.ts'
+import type {KafkaRecord, RecordHeader} from '../../../../src/lib/kafka/record.ts'
 import {RecordBatchBuilder} from '../../../../src/lib/kafka/records/batch-builder.ts'
 
 interface Transaction {
@@ -20,6 +22,7 @@ interface Entry {
   readonly offset: bigint
   readonly key: Buffer | null
   readonly value: Buffer | null
+  readonly headers: readonly RecordHeader[]
   readonly transaction: Transaction | null
 }
 
@@ -42,6 +45,8 @@ export class FakeBroker {
   readonly holders = new Map<string, Holder>()
   /** Awaited at every request: a scheduler's turn, or a failure. */
   gate: (request: string) => Promise<void> = async () => undefined
+  /** Why a batch is refused as a whole; null = it is taken. */
+  refuse: (records: readonly KafkaRecord[]) => KdlqError | null = () => null
   /** Told in the last block of a read. */
   notices: readonly ReadNotice[] = []
   /** Answered to who asks about producers. */
@@ -162,9 +167,9 @@ export class FakeBroker {
       const end = to ?? log.next
       if (committed && stableEnd(log) < end) throw new BugError('the reader went past the last stable offset')
       const records = new RecordBatchBuilder()
-      for (const {offset, key, value, transaction} of log.entries) {
+      for (const {offset, key, value, headers, transaction} of log.entries) {
         if (offset < from || offset >= end || (committed && transaction?.state === 'aborted')) continue
-        records.append({timestamp: 0n, key, value, headers: []}, Number(offset - from))
+        records.append({timestamp: 0n, key, value, headers}, Number(offset - from))
       }
       yield {
         topic,
@@ -239,10 +244,11 @@ export class FakeBroker {
     const log = this.#log(topic, partition)
     const baseOffset = log.next
     const cursor = records.view({baseOffset, timestampType: 'CreateTime'}).cursor()
-    while (cursor.next()) {
-      const {key, value, offset} = cursor.toRecord(topic, partition)
-      log.entries.push({offset, key, value, transaction})
-    }
+    const written: KafkaRecord[] = []
+    while (cursor.next()) written.push(cursor.toRecord(topic, partition))
+    const error = this.refuse(written)
+    if (error !== null) return {topic, partition, baseOffset: null, logAppendTimeMs: null, error, recordErrors: []}
+    for (const {key, value, headers, offset} of written) log.entries.push({offset, key, value, headers, transaction})
     log.next += BigInt(records.count)
     return {topic, partition, baseOffset, logAppendTimeMs: null, error: null, recordErrors: []}
   }
