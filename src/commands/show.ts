@@ -1,6 +1,7 @@
 import * as Flags from '@oclif/core/flags'
 import {outputFormat} from '../lib/cli/base-command.ts'
-import {connectionFlags, documentFlags, filterFlags, selectionFlags, sourceArgs} from '../lib/cli/flags.ts'
+import {documentOutput} from '../lib/cli/document-output.ts'
+import {connectionFlags, filterFlags, selectionFlags, sourceArgs} from '../lib/cli/flags.ts'
 import {readRateOf} from '../lib/cli/connection.ts'
 import {compareWithOrigin} from '../lib/cli/origin.ts'
 import {LookCommand, lookFlags} from '../lib/cli/look-command.ts'
@@ -66,7 +67,7 @@ Exit codes: 0 done; 3 there is no record at an address; 6 there is no such ledge
     ...filterFlags,
     ...lookFlags,
     ...connectionFlags,
-    ...documentFlags,
+    ...documentOutput(['table', 'json', 'jsonl']),
     archive: Flags.string({
       helpGroup: 'selection',
       helpValue: 'FILE',
@@ -93,8 +94,6 @@ Exit codes: 0 done; 3 there is no record at an address; 6 there is no such ledge
   async run(): Promise<ShowResult> {
     const {args, flags} = await this.parse(Show)
     const format = outputFormat(flags)
-    if (format === 'csv' || format === 'markdown')
-      throw new UsageError(`show has no ${format} output`, {hints: ['use table, json or jsonl']})
     const request = this.inArchive(await this.newestOnly(args.source, flags), flags.archive)
     if (await this.printedExamples(request)) return {records: []}
     await using cluster = await this.open(request, flags)
