@@ -1,7 +1,8 @@
 import {stat} from 'node:fs/promises'
 import * as Flags from '@oclif/core/flags'
 import {outputFormat} from '../lib/cli/base-command.ts'
-import {connectionFlags, documentFlags, filterFlags, selectionFlags, sourceArgs} from '../lib/cli/flags.ts'
+import {documentOutput} from '../lib/cli/document-output.ts'
+import {connectionFlags, filterFlags, selectionFlags, sourceArgs} from '../lib/cli/flags.ts'
 import {LookCommand, lookFlags} from '../lib/cli/look-command.ts'
 import {exportRecords, type ExportResult} from '../lib/dead-letter/export.ts'
 import type {PartitionScan} from '../lib/dead-letter/model.ts'
@@ -55,14 +56,12 @@ Exit codes: 0 done, also with nothing found; 3 a partition could not be read to 
     ...filterFlags,
     ...lookFlags,
     ...connectionFlags,
-    ...documentFlags,
+    ...documentOutput(['table', 'json']),
   }
 
   async run(): Promise<ExportCommandResult> {
     const {args, flags} = await this.parse(Export)
     const format = outputFormat(flags)
-    if (format !== 'table' && format !== 'json')
-      throw new UsageError(`export has no ${format} output`, {hints: ['use table or json']})
     const isDirectory = flags.split || flags.out.endsWith('/') || (await isExistingDirectory(flags.out))
     const request = await this.request(args.source, flags)
     await using cluster = await this.open(request, flags)

@@ -1,7 +1,8 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import {outputFormat} from '../lib/cli/base-command.ts'
-import {connectionFlags, documentFlags, writingFlags} from '../lib/cli/flags.ts'
+import {documentOutput} from '../lib/cli/document-output.ts'
+import {connectionFlags, writingFlags} from '../lib/cli/flags.ts'
 import {RecordCommand} from '../lib/cli/record-command.ts'
 import type {Request} from '../lib/cli/select.ts'
 import {
@@ -11,7 +12,6 @@ import {
   type ImportRule,
   planImport,
 } from '../lib/dead-letter/import.ts'
-import {UsageError} from '../lib/errors.ts'
 import type {Cluster} from '../lib/kafka/ports.ts'
 import {envelope} from '../lib/render/json.ts'
 import {plural} from '../lib/render/numbers.ts'
@@ -60,15 +60,13 @@ Exit codes: 0 done; 3 stopped after some records; 6 refused or declined, nothing
     yes: writingFlags.yes,
     'skip-bad-lines': Flags.boolean({helpGroup: 'writing', summary: 'Count broken lines and go on (exit 3).'}),
     ...connectionFlags,
-    ...documentFlags,
+    ...documentOutput(['table', 'json']),
   }
   protected override readonly writesToKafka = true
 
   async run(): Promise<ImportCommandResult> {
     const {args, flags} = await this.parse(Import)
     const format = outputFormat(flags)
-    if (format !== 'table' && format !== 'json')
-      throw new UsageError(`import has no ${format} output`, {hints: ['use table or json']})
     if (!flags['dry-run']) this.assertWritable(await this.settings(flags.profile))
     const request = await this.archiveRequest(args.file, flags)
     await using archive = await this.open(request, flags)
