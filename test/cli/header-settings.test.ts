@@ -109,12 +109,12 @@ describe('headerMappings and redact in the commands', () => {
     const target = ['--to-archive', join(folder, 'out')]
     const plan = join(folder, 'plan.json')
     const planned = await kdlq('replay', './dead.ndjson', ...target, '--dry-run', '--plan-out', plan, '--json')
-    const {result} = JSON.parse(planned.stdout) as {result: {plan: {headers: unknown; sample: {removed: string[]}}}}
+    const {result} = JSON.parse(planned.stdout) as {result: {plan: {headers: unknown; samples: {removed: string[]}[]}}}
     expect(result.plan.headers).toMatchObject({
       drop: ['x-*'],
       mappings: {'origin.topic': ['dead-from'], 'exception.message': ['dlq-reason', 'dlq_reason']},
     })
-    expect(result.plan.sample.removed).toEqual(['x-user', 'dead-from', 'dead-partition', 'dlq-reason'])
+    expect(result.plan.samples[0]?.removed).toEqual(['x-user', 'dead-from', 'dead-partition', 'dlq-reason'])
 
     // The plan alone says how headers are read: it can be executed where there is no such configuration.
     const elsewhere = await mkdtemp(join(folder, 'elsewhere-'))

@@ -88,7 +88,7 @@ export const planFlags = {
   timestamp: Flags.option({
     options: ['original', 'now'] as const,
     helpGroup: 'record',
-    summary: 'Keep the time of the original record (default), or use the time of sending.',
+    summary: 'Time of the original record, or of sending; default original, for retry topics of Spring now.',
   })(),
   'from-origin': Flags.boolean({
     helpGroup: 'record',
@@ -291,7 +291,7 @@ export function toPlanPolicy(
       provenance: flags['no-provenance'] !== true,
       ...(Object.keys(headerMappings).length === 0 ? {} : {mappings: headerMappings}),
     },
-    timestamp: flags.timestamp ?? 'original',
+    timestamp: flags.timestamp ?? 'default',
     rate: ratePerSecond(flags.rate === undefined ? DEFAULT_RATE : flags.rate),
     bytesRate: flags['bytes-rate'] ?? null,
     compression: flags.compression ?? 'lz4',

@@ -54,7 +54,7 @@ const checkColumns: readonly Column<CheckResult>[] = [
 
 /** A plan for a person, in lines; ends with a line break. */
 export async function* renderReplayPlan(plan: ReplayPlan, context: RenderContext): AsyncGenerator<string> {
-  const {counts, target, sample} = plan
+  const {counts, target, samples} = plan
   const {paint} = context
   const line = (label: string, text: string): string => `${paint('faint', label.padEnd(8))} ${sanitize(text)}\n`
   yield line('source', sourceText(plan))
@@ -70,18 +70,23 @@ export async function* renderReplayPlan(plan: ReplayPlan, context: RenderContext
     yield* renderTable(told, checkColumns, context)
   }
   yield '\n'
-  if (sample !== null) {
-    yield line('headers', `of ${sample.address} (to ${sample.target})`)
+  for (const sample of samples) {
+    const restored = sample.payloadRestored ? ', payload restored' : ''
+    yield line('headers', `of ${sample.address} (${sample.kind}, to ${sample.target}${restored})`)
+    yield line('  before', namesText(sample.before))
     yield line('  remove', namesText(sample.removed))
     yield line('  add', namesText(sample.added))
-    yield line('  result', namesText(sample.after))
+    yield line('  after', namesText(sample.after))
+    if (sample.harmful.length > 0) {
+      yield line('  keeps', `${namesText(sample.harmful)}: the next failure will not be handled as a first one`)
+    }
   }
   if (counts.toReplay === 0) {
     if (counts.parked > 0) yield* errorLines(plan, line)
     return
   }
   if (plan.fromOrigin !== undefined) yield line('record', 'that stands at the origin')
-  yield line('time', plan.timestamp === 'original' ? 'of the original record' : 'of sending')
+  yield line('time', timeText(plan))
   yield line('pace', paceText(plan))
   yield line('order', orderText(plan))
   yield line('ledger', ledgerText(plan))
@@ -129,6 +134,17 @@ function* errorLines({parking, errors}: ReplayPlan, line: (label: string, text: 
   }
   if (errors.log) parts.push(errors.logIncludeMessages ? 'logged with the address' : 'logged')
   if (parts.length > 0) yield line('errors', parts.join('; '))
+}
+
+function timeText({timestamp, samples, checks}: ReplayPlan): string {
+  if (timestamp === 'now') return 'of sending'
+  const isLost = checks.some(({id, count}) => id === 'timestamp-lost' && count > 0)
+  const timed = samples.filter(sample => sample.timestamp !== null)
+  if (timestamp !== 'default' || isLost || timed.length === samples.length) return 'of the original record'
+  const why = 'retry topics would count from an old one'
+  if (timed.length === 0) return `of sending: ${why}`
+  const kinds = samples.filter(sample => sample.timestamp === null).map(({kind}) => kind)
+  return `of the original record, of sending for ${kinds.join(', ')}: ${why}`
 }
 
 function sourceText({source}: ReplayPlan): string {
@@ -196,15 +212,19 @@ function checkDetail({detail, addresses, count}: CheckResult): string {
 
 /** Header names in order; neighbours of one family (`__connect.errors.topic`, `__connect.errors.stage`) as one word. */
 function namesText(names: readonly string[]): string {
-  const words: {readonly family: string; readonly name: string; count: number}[] = []
+  const words: {readonly family: string; readonly names: string[]}[] = []
   for (const name of names) {
-    const family = /^[^.]*\.(?:[^.]*\.)?/.exec(name)?.[0] ?? ''
+    const family = /^[^.]*\.(?:[^.]*\.)?/.exec(name)?.[0] ?? /^[^-]+-/.exec(name)?.[0] ?? ''
     const last = words.at(-1)
-    if (last !== undefined && family !== '' && last.family === family) last.count++
-    else words.push({family, name, count: 1})
+    if (last !== undefined && family !== '' && last.family === family) last.names.push(name)
+    else words.push({family, names: [name]})
   }
   if (words.length === 0) return 'none'
   return words
-    .map(({family, name, count}) => (count > 1 ? `${family}* (${count})` : name === '' ? '""' : name))
+    .flatMap(({family, names: own}) => {
+      // Dots make a family of any two names, dashes are common in names of no family at all.
+      const isFamily = own.length > (family.endsWith('.') ? 1 : 3)
+      return isFamily ? [`${family}* (${own.length})`] : own.map(name => (name === '' ? '""' : name))
+    })
     .join(', ')
 }

@@ -223,9 +223,11 @@ const plan: Rule = (value, at) => {
 function upgraded(json: unknown): unknown {
   if (!isObject(json) || json['planVersion'] !== 2 || !isObject(json['counts'])) return json
   // Such members were not known then: it is no plan of version 2.
-  if ('errors' in json || 'parking' in json || 'parked' in json['counts']) return json
-  const added = {planVersion: PLAN_VERSION, errors: DEFAULT_ERRORS, parking: null}
-  return {...json, ...added, counts: {...json['counts'], parked: 0}}
+  if ('errors' in json || 'parking' in json || 'samples' in json || 'parked' in json['counts']) return json
+  const added = {planVersion: PLAN_VERSION, errors: DEFAULT_ERRORS, parking: null, samples: []}
+  // What it showed of its first record decides nothing.
+  const {sample: _, ...members} = json
+  return {...members, ...added, counts: {...json['counts'], parked: 0}}
 }
 
 /**

@@ -62,10 +62,10 @@ describe('a plan file', () => {
 
 describe('validatePlan', () => {
   test('reads a plan of version 2 as one that parks nothing and goes on behind failures', () => {
-    const {errors: _, parking: __, ...rest} = plan
+    const {errors: _, parking: __, samples: ____, ...rest} = plan
     const {parked: ___, ...counts} = plan.counts
-    const read = validatePlan({...rest, counts, planVersion: 2})
-    expect(read).toEqual({...plan, parking: null})
+    const read = validatePlan({...rest, counts, sample: null, planVersion: 2})
+    expect(read).toEqual({...plan, parking: null, samples: []})
     expect(read.errors).toMatchObject({tolerance: 'all', retryTimeoutMs: '0'})
   })
 
