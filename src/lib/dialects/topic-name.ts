@@ -10,7 +10,20 @@ export function topicBehind(topic: string, suffixes: readonly string[]): string 
   return suffix === undefined ? undefined : topic.slice(0, -suffix.length)
 }
 
+/** `-dlt`, `.DLT`, `-retry-0-dlt`, `-dlq`; `-retry`, `-retry-1000`, `-retry-1000-0`: the topic stands in front. */
+const ORIGIN_IN_FRONT = /^(.+?)(?:[-.]retry(?:-\d{1,10}){0,2})?(?:[-._]dl[tq])?$/i
+const MAX_TOPIC = 249
+
+/**
+ * Topic that the name of a dead letter or retry topic may stand for, by the habits of Spring, laravel-kafka and most home-made
+ * ones; null when the name tells nothing. A guess for a person: nothing is sent there because of it.
+ */
+export function originInName(topic: string): string | null {
+  const guess = topic.length > MAX_TOPIC ? undefined : ORIGIN_IN_FRONT.exec(topic)?.[1]
+  return guess === undefined || guess === topic || isDlqName(guess) ? null : guess
+}
+
 /** True for a topic that is named like a dead letter or retry topic. It ranks and warns; it never makes a match. */
 export function isDlqName(topic: string): boolean {
-  return topic.length <= 249 && DLQ_WORD.test(topic)
+  return topic.length <= MAX_TOPIC && DLQ_WORD.test(topic)
 }

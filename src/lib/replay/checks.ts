@@ -1,6 +1,6 @@
 import type {Failure} from '../dialects/model.ts'
-import {hasConsistentOrigin} from '../dialects/restore.ts'
-import {isDlqName} from '../dialects/topic-name.ts'
+import {hasConsistentOrigin, originalPayload, payloadState} from '../dialects/restore.ts'
+import {isDlqName, originInName} from '../dialects/topic-name.ts'
 import type {KafkaRecord} from '../kafka/record.ts'
 import {parkingSizeText} from './parked-copy.ts'
 import {isExpired, outOfRange} from './target.ts'
@@ -67,8 +67,8 @@ export const CHECKS: readonly CheckDefinition[] = [
     allowable: false,
     inspects: 'dead letters that only point at a record: their payload is not in the topic',
     hint: 'fetch the originals with --from-origin, or leave them out with --skip pointer',
-    find: ({failure, origin}) => {
-      if (failure.payload !== 'absent' || hasRecord(origin)) return null
+    find: ({record, failure, origin}) => {
+      if (hasRecord(origin) || payloadState(record, failure) !== 'absent') return null
       return origin == null
         ? 'holds no payload, only the place of the original'
         : `unrecoverable: holds no payload, and ${origin.reason}`
@@ -80,10 +80,17 @@ export const CHECKS: readonly CheckDefinition[] = [
     allowable: true,
     inspects: 'dead letters whose original value is not in the record',
     hint: 'fetch the originals with --from-origin, or leave them out with --skip value-lost',
-    find: ({failure, origin}) =>
-      !hasRecord(origin) && failure.warnings?.includes('value_lost') === true && failure.rawValue === undefined
-        ? 'the original value is not in the record'
-        : null,
+    find: ({record, failure, origin}) =>
+      !hasRecord(origin) && payloadState(record, failure) === 'lost' ? 'the original value is not in the record' : null,
+  },
+  {
+    id: 'multi-record',
+    level: 'refuse',
+    allowable: false,
+    inspects: 'reports of a whole batch: which of its records failed is not known',
+    hint: 'leave them out with --skip multi-record, and replay the places that they name from the topic itself',
+    find: ({failure}) =>
+      failure.warnings?.includes('multi_record_envelope') === true ? 'the report holds several records' : null,
   },
   {
     id: 'origin-gone',
@@ -118,7 +125,11 @@ export const CHECKS: readonly CheckDefinition[] = [
     allowable: false,
     inspects: 'dead letters that do not say which topic they came from',
     hint: 'name the target with --target-topic, or leave them out with --skip no-origin; Connect writes the origin only with errors.deadletterqueue.context.headers.enable=true',
-    find: ({destination}) => (destination.kind === 'no-origin' ? 'headers name no origin topic' : null),
+    find: ({destination, record}) => {
+      if (destination.kind !== 'no-origin') return null
+      const guess = originInName(record.topic)
+      return `headers name no origin topic${guess === null ? '' : `; by the name of ${record.topic} it may be ${guess}`}`
+    },
   },
   {
     id: 'illegal-topic',
@@ -172,9 +183,8 @@ export const CHECKS: readonly CheckDefinition[] = [
     hint: 'send the deletes with --allow tombstone, or leave them out with --skip tombstone',
     find: ({record, failure, origin, sentValue}) => {
       if (hasRecord(origin)) return sentValue === null ? 'value is null: a delete' : null
-      return record.value === null && failure.rawValue === undefined && failure.payload !== 'absent'
-        ? 'value is null: a delete'
-        : null
+      if (payloadState(record, failure) !== 'whole') return null
+      return originalPayload(record, failure).value === null ? 'value is null: a delete' : null
     },
   },
   {

@@ -11,7 +11,7 @@ import {
 } from '../bounded-json.ts'
 import type {Dialect, DialectReading} from '../dialect.ts'
 import {HeaderTable} from '../header-table.ts'
-import type {Failure, RecordCoordinates} from '../model.ts'
+import type {RecordCoordinates} from '../model.ts'
 import {readDecimal, readTopic, warnNegative} from '../primitives.ts'
 import {FamilyReader} from './family-reader.ts'
 
@@ -83,28 +83,25 @@ function readRecord(record: unknown, batch: JsonObject, reader: FamilyReader): v
   if (Object.keys(origin).length > 0) reader.set('origin', origin)
   const claimed = numberText(objectMember(batch, 'recordInfo'), 'offset')
   if (claimed !== undefined && offset !== undefined && readQuietly(claimed) !== offset) reader.warn('offset_disagrees')
-  reader.set('rawKey', readBytes(record, 'key', reader))
-  reader.set('rawValue', readBytes(record, 'value', reader))
-  reader.set('rawHeaders', readHeaders(record, reader))
+  const [key, value, headers] = [readBytes(record, 'key'), readBytes(record, 'value'), readHeaders(record)]
+  reader.set('rawKey', key ?? undefined)
+  reader.set('rawHeaders', headers.readable.length === 0 ? undefined : headers.readable)
+  // Without one of its parts the record would go out changed, and nobody would notice.
+  if (key === null || value === null || !headers.complete) reader.warn('value_lost')
+  else reader.set('rawValue', value)
 }
 
-/** Hex; undefined for null, and with `value_lost` for what is not base64. */
-function readBytes(record: unknown, name: string, reader: FamilyReader): string | undefined {
+/** Hex; undefined when the original is null, null when it cannot be read. */
+function readBytes(record: unknown, name: string): string | undefined | null {
   const member = memberOf(record, name)
   if (member === undefined || member === null) return undefined
-  const bytes = typeof member === 'string' ? decodeBase64(member) : null
-  if (bytes === null) reader.warn('value_lost')
-  return bytes?.toString('hex')
+  return typeof member === 'string' ? (decodeBase64(member)?.toString('hex') ?? null) : null
 }
 
-function readHeaders(record: unknown, reader: FamilyReader): Failure['rawHeaders'] {
-  const list = memberOf(record, 'headers')
-  if (list === undefined || list === null) return undefined
+function readHeaders(record: unknown): {readonly readable: [string, string | null][]; readonly complete: boolean} {
+  const list = memberOf(record, 'headers') ?? []
   const headers = Array.isArray(list) ? (list as readonly unknown[]).flatMap(entry => readEntry(entry)) : [null]
-  // Sending the record on without one of its headers would change it unnoticed.
-  if (headers.includes(null)) reader.warn('value_lost')
-  const readable = headers.filter(header => header !== null)
-  return readable.length === 0 ? undefined : readable
+  return {readable: headers.filter(header => header !== null), complete: !headers.includes(null)}
 }
 
 function readEntry(entry: unknown): ([string, string | null] | null)[] {
