@@ -55,20 +55,17 @@ Exit codes: 0 done, also with nothing found; 3 a partition could not be read to 
       exclusive: ['tail', 'to', 'until'],
       summary: 'Go on with new records until Ctrl-C.',
     }),
-    decode: Flags.boolean({
-      helpGroup: 'output',
-      summary: 'Add key and value decoded as JSON or text to the JSON formats.',
-    }),
   }
 
   async run(): Promise<InspectSummary> {
     const {args, flags} = await this.parse(Inspect)
-    const view = createDeadLetterView({decode: flags.decode})
+    const payloads = flags.decode === undefined ? null : await this.payloads(flags)
+    const view = createDeadLetterView({decode: payloads === null ? null : letter => payloads.toJson(letter)})
     const columns = chooseColumns(view, flags)
     const request = await this.request(args.source, flags)
     if (await this.printedExamples(request)) return {scanned: []}
     await using cluster = await this.open(request, flags)
-    const {scan} = await this.look(cluster, await this.freeze(cluster, request), flags)
+    const {scan} = await this.look(cluster, await this.freeze(cluster, request), flags, {payloads})
     const {chunks, state} = listDeadLetters(scan, view, {
       command: this.commandName,
       format: outputFormat(flags),

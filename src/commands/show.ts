@@ -12,7 +12,8 @@ import {findSameKey, SAME_KEY_BUDGET, type SameKey} from '../lib/dead-letter/sam
 import {failureTimeline, type FailureHop} from '../lib/dialects/timeline.ts'
 import type {Cluster} from '../lib/kafka/ports.ts'
 import {formatAddress} from '../lib/kafka/record.ts'
-import {type DeadLetterJson, deadLetterToJson, decodePlain} from '../lib/render/dead-letter-json.ts'
+import {type DeadLetterJson, deadLetterToJson} from '../lib/render/dead-letter-json.ts'
+import type {DecodedJson} from '../lib/render/decoded-json.ts'
 import {envelope, jsonText} from '../lib/render/json.ts'
 import {type OriginComparison, renderDetail} from '../lib/render/record-detail.ts'
 import {sanitizeBlock} from '../lib/render/sanitize.ts'
@@ -33,6 +34,7 @@ export interface ShowResult {
 
 interface Shown {
   readonly deadLetter: DeadLetter
+  readonly decoded: DecodedJson
   readonly origin: OriginComparison | null
   /** Null when no ledger was read. */
   readonly history: readonly Handled[] | null
@@ -96,13 +98,15 @@ Exit codes: 0 done; 3 there is no record at an address; 6 there is no such ledge
     const format = outputFormat(flags)
     const request = this.inArchive(await this.newestOnly(args.source, flags), flags.archive)
     if (await this.printedExamples(request)) return {records: []}
+    const payloads = await this.payloads(flags)
     await using cluster = await this.open(request, flags)
     const shown: Shown[] = []
-    const {scan, ledger} = await this.look(cluster, await this.freeze(cluster, request), flags)
+    const {scan, ledger} = await this.look(cluster, await this.freeze(cluster, request), flags, {payloads})
     for await (const deadLetter of scan) {
       const real = deadLetter.unredacted ?? deadLetter
       shown.push({
         deadLetter,
+        decoded: payloads.toJson(deadLetter),
         origin: flags.origin ? await this.compare(cluster, real) : null,
         history: ledger?.history(real.record) ?? null,
         sameKey: flags['same-key'] ? await this.sameKey(cluster, real, flags) : undefined,
@@ -189,10 +193,14 @@ Exit codes: 0 done; 3 there is no record at an address; 6 there is no such ledge
     request: Request,
   ): Promise<void> {
     const context = this.renderContext()
-    for (const [index, {deadLetter, origin, history, sameKey}] of shown.entries()) {
+    for (const [index, {deadLetter, decoded, origin, history, sameKey}] of shown.entries()) {
       if (index > 0) await this.print('\n')
       await this.printAll(
-        renderDetail(deadLetter, {fullStack: flags['full-stack'], hex: flags.hex, origin, history, sameKey}, context),
+        renderDetail(
+          deadLetter,
+          {fullStack: flags['full-stack'], hex: flags.hex, decoded, origin, history, sameKey},
+          context,
+        ),
       )
     }
     const [first] = shown
@@ -224,10 +232,10 @@ Exit codes: 0 done; 3 there is no record at an address; 6 there is no such ledge
   }
 }
 
-function toJson({deadLetter, origin, history, sameKey}: Shown): ShowResult['records'][number] {
+function toJson({deadLetter, decoded, origin, history, sameKey}: Shown): ShowResult['records'][number] {
   const {hops: timeline} = failureTimeline(deadLetter.record, deadLetter.dialects)
   return {
-    ...deadLetterToJson(deadLetter, decodePlain(deadLetter)),
+    ...deadLetterToJson(deadLetter, decoded),
     ...(origin === null ? {} : {originRecord: origin}),
     ...(timeline.length < 2 ? {} : {timeline}),
     ...(history === null ? {} : {history}),

@@ -6,6 +6,7 @@ import type {KafkaRecord} from '../../src/lib/kafka/record.ts'
 import {createDeadLetterView} from '../../src/lib/render/dead-letter-view.ts'
 import {renderItems} from '../../src/lib/render/formats.ts'
 import {createPaint} from '../../src/lib/render/paint.ts'
+import {plainDecoder} from '../support/decoded.ts'
 
 const bytes = fc.oneof(
   fc.uint8Array({maxLength: 40}).map(array => Buffer.from(array)),
@@ -22,7 +23,7 @@ const record: fc.Arbitrary<KafkaRecord> = fc.record({
   headers: fc.array(fc.record({name: bytes, value: fc.option(bytes)}), {maxLength: 5}),
 })
 
-const view = createDeadLetterView({decode: true})
+const view = createDeadLetterView({decode: await plainDecoder()})
 
 async function linesOf(records: readonly KafkaRecord[], forTerminal: boolean): Promise<string[]> {
   const context = {width: forTerminal ? 80 : null, unicode: true, paint: createPaint(0), nowMs: 0, forTerminal}

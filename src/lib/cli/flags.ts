@@ -74,6 +74,12 @@ export const connectionFlags = {
     env: environmentName('client-id'),
     summary: "Name for quotas and the brokers' logs; default kdlq-<command>.",
   }),
+  'schema-registry': Flags.string({
+    helpGroup: 'connection',
+    helpValue: 'URL[,..]',
+    env: environmentName('schema-registry'),
+    summary: 'Schema registry for --decode and --where; passwords stand in a profile.',
+  }),
   'read-rate': byteRateFlag({
     helpGroup: 'connection',
     env: environmentName('read-rate'),

@@ -1,16 +1,19 @@
 import * as Flags from '@oclif/core/flags'
+import type {Interfaces} from '@oclif/core'
 import type {DeadLetterScan} from '../dead-letter/scan.ts'
 import {RefusedError, UsageError} from '../errors.ts'
 import type {Cluster} from '../kafka/ports.ts'
 import type {FrozenSelection} from '../select/selection.ts'
+import {decodeFlags, withBareDecode} from './decode-flags.ts'
 import {type HandledChoice, type LedgerLens, ledgerLens} from './ledger-lens.ts'
 import {waitText} from './ledger-wait.ts'
 import {localRunsFolder, refuseIfMissed} from './local-runs.ts'
 import {RecordCommand, type RecordFlags, type ScanExtras} from './record-command.ts'
 import {type LedgerChoice, ledgerFlag, toLedgerChoice} from './replay-flags.ts'
 
-/** Flags that let a command see what was done to the records. */
+/** Flags that let a command see what was done to the records, and what is in them. */
 export const lookFlags = {
+  ...decodeFlags,
   handled: Flags.option({
     options: ['hide', 'show', 'only'] as const,
     helpGroup: 'ledger',
@@ -36,6 +39,15 @@ export interface Look {
 
 /** Base of the commands that look at records, and write nothing into a ledger. */
 export abstract class LookCommand<Result> extends RecordCommand<Result> {
+  /** As the base's; `--decode` may stand alone. */
+  protected override async parse<
+    F extends Interfaces.OutputFlags<Interfaces.FlagInput>,
+    B extends Interfaces.OutputFlags<Interfaces.FlagInput>,
+    A extends Interfaces.OutputArgs<Interfaces.ArgInput>,
+  >(options?: Interfaces.Input<F, B, A>, argv?: string[]): Promise<Interfaces.ParserOutput<F, B, A>> {
+    return super.parse(options, withBareDecode(argv ?? this.argv))
+  }
+
   /**
    * As `scan`; with `--ledger`, or `--handled hide|only`, through the ledger, which is read first.
    * @throws RefusedError `E_NO_LEDGER` when it is not there
@@ -44,7 +56,7 @@ export abstract class LookCommand<Result> extends RecordCommand<Result> {
     cluster: Cluster,
     frozen: FrozenSelection,
     flags: LookFlags,
-    extras: Pick<ScanExtras, 'label' | 'asIs'> = {},
+    extras: Pick<ScanExtras, 'label' | 'asIs' | 'payloads'> = {},
   ): Promise<Look> {
     const ledger = await this.#lens(cluster, frozen, flags)
     const {where = []} = frozen.filters.include

@@ -20,10 +20,13 @@ import {type ConnectionFlags, connectionConfig, readRateOf} from './connection.t
 import {errorCode} from './guards.ts'
 import type {LedgerLens} from './ledger-lens.ts'
 import {joinClusters} from './joined-cluster.ts'
+import type {DecodeFlags} from './decode-flags.ts'
+import {asksForPayload, openPayloads, type PayloadReader} from './payloads.ts'
 import {type Request, type SelectionFlags, toRequest} from './select.ts'
 
 /** Values of the flags that every command over records has. */
 export type RecordFlags = ConnectionFlags &
+  DecodeFlags &
   SelectionFlags & {readonly profile?: string | undefined} & Readonly<Record<string, unknown>>
 
 export interface ScanExtras {
@@ -33,11 +36,15 @@ export interface ScanExtras {
   readonly ledger?: LedgerLens | null
   /** For records that are copied, not shown: nothing is hidden. Left out counts as false. */
   readonly asIs?: boolean
+  /** Schemas of the records are asked for before they come; null = they are not decoded. */
+  readonly payloads?: PayloadReader | null
 }
 
 /** Base of commands that read records of topics or archives. */
 export abstract class RecordCommand<Result> extends BaseCommand<Result> {
   #badLines = 0
+  #payloads: Promise<PayloadReader> | null = null
+  #troubles: () => readonly string[] = () => []
   #warnedUnused = false
 
   /** Sources and flags as a request; says which zone was taken for times without one. */
@@ -112,29 +119,48 @@ export abstract class RecordCommand<Result> extends BaseCommand<Result> {
     return frozen
   }
 
+  /**
+   * How keys and values are read in this run; nothing is asked before a record needs it.
+   * @throws UsageError for a broken --decode, --schema-registry or schema file; ConfigError for a broken profile
+   */
+  protected async payloads(flags: RecordFlags): Promise<PayloadReader> {
+    this.#payloads ??= this.settings(flags.profile).then(async settings =>
+      openPayloads(flags, settings, {env: this.io.env, clock: this.clock, signal: this.signal}),
+    )
+    const payloads = await this.#payloads
+    this.#troubles = () => payloads.troubles
+    return payloads
+  }
+
   /** The matching dead letters of a frozen selection, with progress on a terminal. */
   protected async scan(
     cluster: Cluster,
     frozen: FrozenSelection,
     flags: RecordFlags,
-    {label = 'reading', ledger = null, asIs = false}: ScanExtras = {},
+    {label = 'reading', ledger = null, asIs = false, payloads = null}: ScanExtras = {},
   ): Promise<DeadLetterScan> {
     const settings = await this.settings(flags.profile)
     await this.#warnUnused(settings)
     const dialects = withHeaderMappings(headerMappingsOf(settings), DIALECTS)
     const create = ledger?.createDeadLetter ?? createDeadLetter
-    const compiled = await compileFilters(frozen.filters, {dialects})
+    const asked = asksForPayload(frozen.filters) ? await this.payloads(flags) : null
+    const decode = asked === null ? null : (letter: DeadLetter) => asked.decode(letter)
+    const compiled = await compileFilters(frozen.filters, {dialects, decode})
     const filters = ledger === null ? compiled : ledger.filter(compiled)
     const progress = this.progress()
     const scan = scanDeadLetters(cluster, frozen, filters, {
       signal: this.signal,
       readRate: readRateOf(flags, settings),
       createDeadLetter: record => create(record, dialects),
+      prepare: asked === null ? undefined : record => asked.prepare({record}),
       onProgress: ({records, bytes}) => void progress.update({label, done: records, bytes}),
     })
     const redaction = asIs ? null : compileRedaction(asList(settings.redact))
     const show = (letter: DeadLetter): DeadLetter => redaction?.deadLetter(letter) ?? letter
-    return {scanned: () => scan.scanned(), [Symbol.asyncIterator]: () => this.#watched(scan, frozen, progress, show)}
+    return {
+      scanned: () => scan.scanned(),
+      [Symbol.asyncIterator]: () => this.#watched(scan, frozen, progress, {show, payloads}),
+    }
   }
 
   /** A setting that is read and does nothing would be trusted. */
@@ -149,7 +175,7 @@ export abstract class RecordCommand<Result> extends BaseCommand<Result> {
     scan: DeadLetterScan,
     frozen: FrozenSelection,
     progress: AsyncDisposable,
-    show: (letter: DeadLetter) => DeadLetter,
+    {show, payloads}: {readonly show: (letter: DeadLetter) => DeadLetter; readonly payloads: PayloadReader | null},
   ): AsyncGenerator<DeadLetter> {
     await using _ = progress
     const isByTime = frozen.ranges.some(({fromTimeMs, toTimeMs}) => fromTimeMs !== null || toTimeMs !== null)
@@ -161,6 +187,8 @@ export abstract class RecordCommand<Result> extends BaseCommand<Result> {
           'these dead letters keep the time of their source record: the bounds are not the time of the failure',
         )
       }
+      const waiting = payloads?.prepare(deadLetter)
+      if (waiting !== undefined) await waiting
       yield show(deadLetter)
     }
   }
@@ -198,6 +226,7 @@ export abstract class RecordCommand<Result> extends BaseCommand<Result> {
         ? [`--where could not be evaluated on ${plural(whereErrors, 'record')}, which count as not matched`]
         : []),
       ...incomplete,
+      ...this.#troubles(),
       ...(this.#badLines > 0 ? [`${plural(this.#badLines, 'broken line')} left out`] : []),
     ]
   }

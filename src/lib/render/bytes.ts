@@ -49,20 +49,3 @@ function wholeCharacters(bytes: Buffer): Buffer {
   }
   return bytes
 }
-
-/** Rows of 16 bytes: offset, hex, and the printable ASCII ones. Ends with a line break unless empty. */
-export function* hexDump(bytes: Buffer): Generator<string> {
-  for (let start = 0; start < bytes.length; start += 16) {
-    const row = bytes.subarray(start, start + 16)
-    const left = row
-      .subarray(0, 8)
-      .toString('hex')
-      .replace(/..(?=.)/g, '$& ')
-    const right = row
-      .subarray(8)
-      .toString('hex')
-      .replace(/..(?=.)/g, '$& ')
-    const ascii = [...row].map(byte => (byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : '.')).join('')
-    yield `${start.toString(16).padStart(8, '0')}  ${left.padEnd(23)}  ${right.padEnd(23)}  |${ascii}|\n`
-  }
-}

@@ -3,14 +3,7 @@ import {type RecordBytes, letterBytes} from '../dead-letter/dead-letter.ts'
 import type {Failure} from '../dialects/model.ts'
 import type {TimestampType} from '../kafka/record.ts'
 import {type BytesJson, bytesToJson} from './bytes.ts'
-
-/** Key and value as text or JSON, beside the raw ones. */
-export interface DecodedJson {
-  readonly key: unknown
-  readonly value: unknown
-  /** Why something could not be decoded; absent when all was. */
-  readonly error?: string
-}
+import type {DecodedJson} from './decoded-json.ts'
 
 /** One dead letter in every JSON output; a line of `--output jsonl` is a readable archive line. */
 export interface DeadLetterJson {
@@ -58,26 +51,4 @@ export function deadLetterToJson(deadLetter: DeadLetter, decoded?: DecodedJson):
     ...(deadLetter.unredacted === undefined ? {} : {redacted: true as const}),
     ...(decoded === undefined ? {} : {decoded}),
   }
-}
-
-/** Decodes key and value as JSON, else as text; what is neither is null with a reason. */
-export function decodePlain({record}: Pick<DeadLetter, 'record'>): DecodedJson {
-  const errors: string[] = []
-  const decode = (name: string, bytes: Buffer | null): unknown => {
-    const json = bytesToJson(bytes)
-    if (json === null) return null
-    if (typeof json !== 'string') {
-      errors.push(`${name} is not UTF-8 text`)
-      return null
-    }
-    try {
-      return JSON.parse(json)
-    } catch {
-      // Text that is no JSON is shown as the text it is.
-      return json
-    }
-  }
-  const key = decode('key', record.key)
-  const value = decode('value', record.value)
-  return errors.length === 0 ? {key, value} : {key, value, error: errors.join(', ')}
 }

@@ -3,7 +3,8 @@ import {letterBytes} from '../dead-letter/dead-letter.ts'
 import type {RecordCoordinates} from '../dialects/model.ts'
 import {headlineOf} from '../dialects/root-cause.ts'
 import {bytesToFullText, bytesToText} from './bytes.ts'
-import {deadLetterToJson, decodePlain} from './dead-letter-json.ts'
+import {deadLetterToJson} from './dead-letter-json.ts'
+import type {DecodedJson} from './decoded-json.ts'
 import {formatAge, formatTimestamp} from './time.ts'
 import type {Column, RenderContext, View} from './view.ts'
 
@@ -138,12 +139,14 @@ const COLUMNS: readonly Column<DeadLetter>[] = [
 
 /**
  * Dead letters in lists.
- * @param options.decode adds key and value decoded as JSON or text to the JSON forms
+ * @param options.decode adds decoded keys and values to the JSON forms; null = none
  */
-export function createDeadLetterView(options: {readonly decode: boolean}): View<DeadLetter> {
+export function createDeadLetterView(options: {
+  readonly decode: ((deadLetter: DeadLetter) => DecodedJson) | null
+}): View<DeadLetter> {
   return {
     list: 'records',
-    toJson: item => deadLetterToJson(item, options.decode ? decodePlain(item) : undefined),
+    toJson: item => deadLetterToJson(item, options.decode?.(item)),
     columns: COLUMNS,
     defaultColumns: ['address', 'time', 'stage', 'exception', 'message', 'owner', 'origin', 'key'],
     wideColumns: [

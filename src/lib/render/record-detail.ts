@@ -4,12 +4,15 @@ import type {RecordCoordinates} from '../dialects/model.ts'
 import {causeMessageOf} from '../dialects/root-cause.ts'
 import type {KafkaRecord} from '../kafka/record.ts'
 import {amqpText} from './amqp.ts'
-import {bytesToFullText, bytesToText, hexDump, isReadable} from './bytes.ts'
+import {bytesToFullText, bytesToText} from './bytes.ts'
 import {formatCoordinates} from './dead-letter-view.ts'
+import type {DecodedJson} from './decoded-json.ts'
 import {formatBytes, plural} from './numbers.ts'
 import type {Tone} from './paint.ts'
-import {sanitize, sanitizeBlock} from './sanitize.ts'
+import {payloadLines} from './payload.ts'
+import {sanitize} from './sanitize.ts'
 import {sameKeyLines} from './same-key.ts'
+import {springTypeLines} from './spring-types.ts'
 import {renderFoldedStack, renderFullStack} from './stack.ts'
 import {formatAge, formatTimestamp} from './time.ts'
 import {timelineLines} from './timeline.ts'
@@ -26,6 +29,8 @@ export type OriginComparison =
 export interface DetailOptions {
   readonly fullStack: boolean
   readonly hex: boolean
+  /** Key and value, as far as they could be decoded. */
+  readonly decoded: DecodedJson
   readonly origin: OriginComparison | null
   /** What a ledger says about it, oldest first; null or absent = none was read. */
   readonly history?: readonly Handled[] | null
@@ -33,8 +38,6 @@ export interface DetailOptions {
   readonly sameKey?: SameKey | null | undefined
 }
 
-/** Longest value on a terminal without `--raw` or `--hex`, in bytes. */
-const MAX_VALUE_BYTES = 4096
 const LABEL_WIDTH = 12
 /** Widest line of a header without `--full-stack`, in columns: class names and messages stay whole, traces do not. */
 const MAX_HEADER_WIDTH = 160
@@ -96,8 +99,8 @@ export function* renderDetail(
     else yield* renderFoldedStack(failure.exception.stack, paint)
   }
   yield* headerLines(record, options.fullStack, context)
-  yield* payloadLines('Key', record.key, options.hex, context)
-  yield* payloadLines('Value', record.value, options.hex, context)
+  yield* springTypeLines(record.headers, context)
+  yield* payloadLines(record, options.decoded, options.hex, context)
 }
 
 function timeText(timestamp: bigint | null, type: string, {width, nowMs}: RenderContext): string {
@@ -166,46 +169,4 @@ function* headerLines(record: KafkaRecord, isWhole: boolean, {paint}: RenderCont
   }
   if (cut > 0)
     yield `${paint('faint', `${plural(cut, 'value')} cut; --full-stack shows all of ${cut === 1 ? 'it' : 'them'}`)}\n`
-}
-
-function* payloadLines(
-  title: string,
-  bytes: Buffer | null,
-  hex: boolean,
-  {paint, width}: RenderContext,
-): Generator<string> {
-  const size = bytes === null ? 'null' : formatBytes(bytes.length)
-  const tombstone = title === 'Value' && bytes === null ? ' (tombstone)' : ''
-  yield `\n${paint('heading', title)} ${paint('faint', `${size}${tombstone}`)}\n`
-  if (bytes === null) return
-  // A pipe gets all of it.
-  const most = hex || width === null ? Infinity : MAX_VALUE_BYTES
-  const rest = (left: number, flag: string): string =>
-    paint('faint', `... ${formatBytes(left)} more; ${flag} shows all`)
-  if (hex || !isReadable(bytes)) {
-    yield* hexDump(bytes.subarray(0, most))
-    if (bytes.length > most) yield `${rest(bytes.length - most, '--hex')}\n`
-    return
-  }
-  const text = prettyJson(bytes.toString('utf8'))
-  const shown = text.slice(0, most)
-  if (shown !== '') yield `${sanitizeBlock(shown)}\n`
-  if (shown.length < text.length) yield `${rest(text.length - shown.length, '--raw')}\n`
-}
-
-/** Indented when it is a JSON object or list; else the text itself. */
-function prettyJson(text: string): string {
-  if (!/^\s*[[{]/.test(text) || text.length > 1 << 20) return text
-  try {
-    const value: unknown = JSON.parse(text)
-    // A number that JavaScript cannot hold, or a repeated name, would be shown wrongly: then the text as it is.
-    return JSON.stringify(value) === withoutJsonSpace(text) ? JSON.stringify(value, null, 2) : text
-  } catch {
-    return text
-  }
-}
-
-/** JSON text without the white space between its tokens. */
-function withoutJsonSpace(text: string): string {
-  return text.replaceAll(/"(?:[^"\\]|\\.)*"|\s+/g, token => (token.startsWith('"') ? token : ''))
 }

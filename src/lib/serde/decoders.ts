@@ -23,7 +23,6 @@ export interface Decoders {
   decodeFetched(record: Payloads, options?: DecodeOptions): Promise<DecodedRecord>
   /** Problems of the registry as a whole, each once. */
   readonly troubles: readonly DecodeProblem[]
-  close(): void
 }
 
 export interface DecoderDeps {
@@ -86,10 +85,6 @@ class AllDecoders implements Decoders {
   async decodeFetched(record: Payloads, options: DecodeOptions = {}): Promise<DecodedRecord> {
     await this.prepare(record)
     return this.decode(record, options)
-  }
-
-  close(): void {
-    this.#store.close()
   }
 
   #decode(part: Part, record: Payloads, options: DecodeOptions): DecodedPart {

@@ -75,7 +75,8 @@ export class PartDecoder {
     if (expected === undefined || decoded.error !== undefined || this.#asked.format !== 'auto')
       return {...decoded, ...type}
     const {error} = this.#guarded(bytes, () => this.#read(expected, bytes, headers, []))
-    return {...decoded, ...type, ...(error === undefined ? {} : {error})}
+    const told = error === undefined ? {} : {error: {...error, message: `read as ${expected}, ${error.message}`}}
+    return {...decoded, ...type, ...told}
   }
 
   /** A failure leaves the text, if it is one, and the reason. */

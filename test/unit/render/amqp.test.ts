@@ -4,6 +4,7 @@ import {createDeadLetter} from '../../../src/lib/dead-letter/dead-letter.ts'
 import {amqpText} from '../../../src/lib/render/amqp.ts'
 import {createPaint} from '../../../src/lib/render/paint.ts'
 import {renderDetail} from '../../../src/lib/render/record-detail.ts'
+import {plainDecoder} from '../../support/decoded.ts'
 import {recordWith} from '../../support/records.ts'
 
 const hex = (text: string): Buffer => Buffer.from(text, 'hex')
@@ -34,11 +35,17 @@ describe('[BR-77] header values that Event Hubs encoded', () => {
     )
   })
 
-  test('are shown as the text, and their bytes stay on the record', () => {
+  test('are shown as the text, and their bytes stay on the record', async () => {
     const value = hex('a1066f7264657273')
     const letter = createDeadLetter(recordWith([['topic', value]]))
     const context = {width: null, unicode: true, paint: createPaint(0), nowMs: 0, forTerminal: false}
-    const shown = [...renderDetail(letter, {fullStack: false, hex: false, origin: null}, context)].join('')
+    const shown = [
+      ...renderDetail(
+        letter,
+        {fullStack: false, hex: false, origin: null, decoded: (await plainDecoder())(letter)},
+        context,
+      ),
+    ].join('')
     expect(shown).toContain('topic = orders AMQP text\n')
     expect(letter.record.headers[0]?.value).toBe(value)
   })

@@ -1,5 +1,5 @@
 import {describe, expect, test} from 'vitest'
-import {bytesToFullText, bytesToJson, bytesToText, hexDump} from '../../../src/lib/render/bytes.ts'
+import {bytesToFullText, bytesToJson, bytesToText} from '../../../src/lib/render/bytes.ts'
 
 const text = (value: string): Buffer => Buffer.from(value)
 
@@ -49,13 +49,4 @@ describe('bytes for people', () => {
   test('nothing is cut for a pipe', () => {
     expect(bytesToFullText(text('x'.repeat(5000)))).toHaveLength(5000)
   })
-})
-
-test('a hex dump shows offset, bytes and printable characters', () => {
-  const rows = [...hexDump(Buffer.from('0123456789abcdef\u0000ü'))]
-  expect(rows).toEqual([
-    '00000000  30 31 32 33 34 35 36 37  38 39 61 62 63 64 65 66  |0123456789abcdef|\n',
-    '00000010  00 c3 bc                                          |...|\n',
-  ])
-  expect([...hexDump(Buffer.alloc(0))]).toEqual([])
 })

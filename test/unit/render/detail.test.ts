@@ -1,11 +1,13 @@
 import {describe, expect, test} from 'vitest'
 import {createDeadLetter} from '../../../src/lib/dead-letter/dead-letter.ts'
+import type {DeadLetter} from '../../../src/lib/dead-letter/model.ts'
 import {connectHeaders} from '../../../src/lib/dialects/connect.ts'
 import type {KafkaRecord} from '../../../src/lib/kafka/record.ts'
-import {deadLetterToJson, decodePlain} from '../../../src/lib/render/dead-letter-json.ts'
+import {deadLetterToJson} from '../../../src/lib/render/dead-letter-json.ts'
 import {createPaint} from '../../../src/lib/render/paint.ts'
 import {type DetailOptions, renderDetail} from '../../../src/lib/render/record-detail.ts'
 import {renderFoldedStack} from '../../../src/lib/render/stack.ts'
+import {plainDecoder} from '../../support/decoded.ts'
 
 const context = {width: null, unicode: true, paint: createPaint(0), nowMs: 1_764_500_000_000, forTerminal: false}
 
@@ -39,8 +41,17 @@ function letter(overrides: Partial<KafkaRecord> = {}) {
   })
 }
 
+const decode = await plainDecoder()
+const rendered = (one: DeadLetter, options: Partial<DetailOptions>, width: number | null = null): string =>
+  [
+    ...renderDetail(
+      one,
+      {fullStack: false, hex: false, origin: null, decoded: decode(one), ...options},
+      {...context, width},
+    ),
+  ].join('')
 const detail = (overrides: Partial<KafkaRecord> = {}, options: Partial<DetailOptions> = {}): string =>
-  [...renderDetail(letter(overrides), {fullStack: false, hex: false, origin: null, ...options}, context)].join('')
+  rendered(letter(overrides), options)
 
 describe('one dead letter as JSON', () => {
   test('has the members of the contract, in order, and no "handled" while no ledger was read', () => {
@@ -84,18 +95,6 @@ describe('one dead letter as JSON', () => {
       'orders-dlq:0:9007199254740993',
     ])
   })
-
-  test('decoded: JSON as a value, text as text, binary as null with a reason', () => {
-    expect(decodePlain(letter({key: Buffer.from('{"a":1}'), value: Buffer.from('plain')}))).toEqual({
-      key: {a: 1},
-      value: 'plain',
-    })
-    expect(decodePlain(letter({key: null, value: Buffer.from([0xff])}))).toEqual({
-      key: null,
-      value: null,
-      error: 'value is not UTF-8 text',
-    })
-  })
 })
 
 describe('headers of one dead letter', () => {
@@ -128,9 +127,7 @@ describe('headers of one dead letter', () => {
   })
 
   function renderedHeaders(width: number | null, fullStack: boolean): string[] {
-    const text = [...renderDetail(letter({headers}), {fullStack, hex: false, origin: null}, {...context, width})].join(
-      '',
-    )
+    const text = rendered(letter({headers}), {fullStack}, width)
     return text.slice(text.indexOf('short = ')).split('\n')
   }
 })

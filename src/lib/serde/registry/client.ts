@@ -37,7 +37,6 @@ export interface RegistryClient {
   schema(ref: SchemaRef, options?: AskOptions): Promise<RegistrySchema>
   /** Where an id is registered; empty where the registry does not know. @throws RegistryError */
   versions(id: number, options?: AskOptions): Promise<readonly SubjectVersion[]>
-  close(): void
 }
 
 /** Codes in the body of a 404, which tell "no such schema" from "no such path". */
@@ -80,7 +79,6 @@ export function createRegistryClient(requests: Requests, urls: readonly URL[]): 
         return typeof subject === 'string' && typeof version === 'number' ? [{subject, version}] : []
       })
     },
-    close: () => requests.close(),
   }
 }
 

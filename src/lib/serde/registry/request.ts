@@ -1,5 +1,4 @@
-import {Agent as HttpAgent, type IncomingMessage, request as requestHttp, type RequestOptions} from 'node:http'
-import {Agent as HttpsAgent, request as requestHttps} from 'node:https'
+import type {ClientRequest, IncomingMessage, RequestOptions} from 'node:http'
 import {RegistryError} from './errors.ts'
 
 /** PEM texts; absent = Node's authorities, no certificate of our own. */
@@ -18,7 +17,6 @@ export interface Answer {
 export interface Requests {
   /** @throws RegistryError `unreachable`, `timeout`, `too-large`, `redirected`; the signal's reason */
   get(url: URL, signal: AbortSignal | undefined): Promise<Answer>
-  close(): void
 }
 
 export interface RequestsConfig {
@@ -36,50 +34,60 @@ const MAX_SOCKETS = 4
 
 /** A client for small GET requests with bounds on time, size and connections. */
 export function createRequests(config: RequestsConfig): Requests {
-  const {ca, cert, key} = config.tls ?? {}
-  const agents = {
-    'http:': new HttpAgent({maxSockets: MAX_SOCKETS}),
-    'https:': new HttpsAgent({
-      maxSockets: MAX_SOCKETS,
-      // Said here so that NODE_TLS_REJECT_UNAUTHORIZED cannot switch the check off.
-      rejectUnauthorized: true,
-      ...(ca === undefined ? {} : {ca}),
-      ...(cert === undefined ? {} : {cert}),
-      ...(key === undefined ? {} : {key}),
-    }),
-  }
+  // Loaded with the first request: most runs need no registry.
+  const clients = new Map<string, Promise<Client>>()
   return {
     async get(url, signal) {
       const timeout = AbortSignal.timeout(config.timeoutMs)
       const either = signal === undefined ? timeout : AbortSignal.any([signal, timeout])
+      const client = clients.get(url.protocol) ?? loadClient(url.protocol, config.tls)
+      clients.set(url.protocol, client)
       try {
-        return await getOnce(url, agents[url.protocol === 'https:' ? 'https:' : 'http:'], config, either)
+        return await getOnce(url, await client, config, either)
       } catch (error) {
         signal?.throwIfAborted()
-        throw timeout.aborted
-          ? new RegistryError(
-              'timeout',
-              `the schema registry ${url.origin} did not answer within ${config.timeoutMs} ms`,
-              {url: url.origin},
-            )
-          : error
+        if (!timeout.aborted) throw error
+        throw new RegistryError(
+          'timeout',
+          `the schema registry ${url.origin} did not answer within ${config.timeoutMs} ms`,
+          {url: url.origin},
+        )
       }
-    },
-    close() {
-      for (const agent of Object.values(agents)) agent.destroy()
     },
   }
 }
 
+/** Sends one request by an agent of its own. */
+type Client = (url: URL, options: RequestOptions, onResponse: (response: IncomingMessage) => void) => ClientRequest
+
+/** @throws RegistryError `unreachable` for a certificate or key that Node does not take */
+async function loadClient(protocol: string, tls: RegistryTls | null): Promise<Client> {
+  if (protocol !== 'https:') {
+    const {Agent, request} = await import('node:http')
+    const agent = new Agent({maxSockets: MAX_SOCKETS})
+    return (url, options, onResponse) => request(url, {...options, agent}, onResponse)
+  }
+  const {Agent, request} = await import('node:https')
+  const {ca, cert, key} = tls ?? {}
+  const agent = new Agent({
+    maxSockets: MAX_SOCKETS,
+    // Said here so that NODE_TLS_REJECT_UNAUTHORIZED cannot switch the check off.
+    rejectUnauthorized: true,
+    ...(ca === undefined ? {} : {ca}),
+    ...(cert === undefined ? {} : {cert}),
+    ...(key === undefined ? {} : {key}),
+  })
+  return (url, options, onResponse) => request(url, {...options, agent}, onResponse)
+}
+
 async function getOnce(
   url: URL,
-  agent: HttpAgent | HttpsAgent,
+  send: Client,
   {authorization, maxBytes}: RequestsConfig,
   signal: AbortSignal,
 ): Promise<Answer> {
   const secret = authorization()
   const options: RequestOptions = {
-    agent,
     signal,
     headers: {
       accept: 'application/vnd.schemaregistry.v1+json, application/json',
@@ -87,7 +95,7 @@ async function getOnce(
     },
   }
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    const outgoing = (url.protocol === 'https:' ? requestHttps : requestHttp)(url, options, resolve)
+    const outgoing = send(url, options, resolve)
     outgoing.once('error', reject)
     outgoing.end()
   }).catch((cause: unknown) => {
@@ -99,9 +107,7 @@ async function getOnce(
     throw new RegistryError(
       'redirected',
       `the schema registry ${url.origin} sends on to ${originOf(headers.location)}, which is not followed`,
-      {
-        url: url.origin,
-      },
+      {url: url.origin},
     )
   }
   return {status, body: await readBody(response, url, maxBytes)}

@@ -35,7 +35,6 @@ export interface SchemaStore {
   load(ref: SchemaRef, message?: string | null): Promise<void>
   /** Problems that concern the registry, not one schema, each once; for a warning. */
   readonly troubles: readonly DecodeProblem[]
-  close(): void
 }
 
 interface Entry {
@@ -88,10 +87,6 @@ class Store implements SchemaStore {
     const loading = this.#load(ref, message, key).finally(() => this.#loading.delete(key))
     this.#loading.set(key, loading)
     return loading
-  }
-
-  close(): void {
-    this.#client?.close()
   }
 
   async #load(ref: SchemaRef, message: string | null, key: string): Promise<void> {
