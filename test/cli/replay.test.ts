@@ -196,11 +196,89 @@ describe('kdlq replay', () => {
     [['example:orders-dlq', '--to-archive', 'x', '--rate', '500'], '500/s'],
     [['example:orders-dlq', '--to-archive', 'x', '--max-failed', '120%'], '--max-failed'],
     [['example:orders-dlq', '--to-archive', 'x', '--set-header', 'name'], 'NAME=VALUE'],
+    [['example:orders-dlq', '--to-archive', 'x', '--parking-topic', 'a b'], '--parking-topic is no legal topic name'],
+    [['example:orders-dlq', '--to-archive', 'x', '--errors-retry-delay-max', '0'], 'must be at least 1ms'],
+    [['example:orders-dlq', '--to-archive', 'x', '--errors-retry-timeout', '1.5s'], '--errors-retry-timeout'],
+    [['--plan', 'p.json', '--parking-topic', 'p'], 'without --parking-topic'],
     [['example:orders-dlq', '--yes'], '--bootstrap-server'],
   ])('wrong use is exit 2: %j', async (args, message) => {
     const {code, stderr} = await kdlq(args)
     expect(code).toBe(2)
     expect(stderr).toContain(message)
+  })
+
+  /** Replayed three times already. */
+  const capped = (offset: number): string => {
+    const record = JSON.parse(line(offset, `capped ${offset}`)) as {headers: unknown[]}
+    const provenance = JSON.stringify({run: 'r-0', attempt: 3, deadLetter: 'orders-dlq:0:9'})
+    return JSON.stringify({...record, headers: [['kdlq.replay', provenance], ...record.headers]})
+  }
+
+  test('a record at the cap is parked in the archive, by policy: exit 0, and the next run leaves it out', async () => {
+    const stdin = [line(0, 'a'), capped(1)].join('\n')
+    const args = ['-', '--to-archive', 'parked', '--parking-topic', 'orders-parking', '--yes', '--json']
+    const first = await kdlq(args, {stdin})
+    expect(first.code).toBe(0)
+    const {result} = parse(first.stdout)
+    expect(result.counts).toMatchObject({selected: 2, replayed: 1, parked: 1, held: 0, failed: 0})
+    expect(result).toMatchObject({
+      parking: {topic: 'orders-parking', failed: 0, policy: 1},
+      metrics: {'total-record-failures': 0, 'deadletterqueue-produce-requests': 0},
+    })
+    expect(first.stderr).toContain('1 replayed, 1 parked')
+    const [parked] = (await readFile(join(dir, 'parked', 'orders-parking.ndjson'), 'utf8')).split('\n')
+    expect(JSON.parse(parked ?? '')).toMatchObject({topic: 'orders-parking', partition: 0, value: 'capped 1'})
+    const again = await kdlq(args, {stdin})
+    expect(again.code).toBe(0)
+    expect(parse(again.stdout).result.counts).toMatchObject({selected: 2, skipped: 2, parked: 0})
+  })
+
+  test('parkingTopic of the configuration is taken, --parking-topic wins, an empty one is none', async () => {
+    await writeFile(join(dir, '.kdlq.yaml'), 'parkingTopic: from-file\n')
+    const of = async (...flags: string[]): Promise<unknown> => {
+      const {stdout} = await kdlq(['-', '--to-archive', 'setting', '--dry-run', '--json', ...flags], {
+        stdin: line(0, 'a'),
+      })
+      return (parse(stdout).result.plan as {parking?: {topic: string} | null}).parking?.topic ?? null
+    }
+    expect([await of(), await of('--parking-topic', 'mine'), await of('--parking-topic', '')]).toEqual([
+      'from-file',
+      'mine',
+      null,
+    ])
+    await rm(join(dir, '.kdlq.yaml'))
+  })
+
+  test('error handling is part of a plan; flags beside --plan win', async () => {
+    const from = ['example:invoices-dlq', '--to-archive', 'errors']
+    const given = ['--errors-tolerance', 'none', '--errors-retry-timeout', '-1', '--errors-retry-delay-max', '500']
+    const {stdout, code} = await kdlq([...from, ...given, '--errors-log', '--dry-run', '--plan-out', 'errors.json'])
+    expect(code).toBe(0)
+    expect(stdout).toContain(
+      'errors   stop at the first failed record; retry without end, every 500 ms at most; logged',
+    )
+    const saved = await kdlq([
+      '--plan',
+      'errors.json',
+      '--to-archive',
+      'errors',
+      '--errors-tolerance',
+      'all',
+      '--yes',
+      '--json',
+    ])
+    expect(saved.code).toBe(0)
+    expect(parse(saved.stdout).result.plan).toMatchObject({
+      errors: {tolerance: 'all', retryTimeoutMs: '-1', retryDelayMaxMs: '500', log: true, logIncludeMessages: false},
+    })
+  })
+
+  test('a log of errors that cannot be opened ends the run before anything is written', async () => {
+    const args = ['-', '--to-archive', 'unlogged', '--errors-log-file', 'none/e.log', '--yes', '--json']
+    const {code, stdout} = await kdlq(args, {stdin: line(0, 'a')})
+    expect(code).toBe(1)
+    expect(parse(stdout)).toMatchObject({result: {run: null}, error: {code: 'E_ERRORS_LOG'}})
+    expect(existsSync(join(dir, 'unlogged'))).toBe(false)
   })
 
   test('stripHeaders of the configuration are part of the plan', async () => {

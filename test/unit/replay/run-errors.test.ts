@@ -253,17 +253,17 @@ describe('errors.tolerance', () => {
 })
 
 describe('the stage TRANSFORMATION', () => {
-  const {prepare} = OutgoingFactory.prototype
-
   /** The header policy of the run (not of the plan) fails on these offsets, so many times each. */
   function failing(offsets: readonly number[], times: number, error: () => Error): void {
     const calls = new Map<bigint, number>()
+    const real = Object.getOwnPropertyDescriptor(OutgoingFactory.prototype, 'prepare')
+      ?.value as OutgoingFactory['prepare']
     vi.spyOn(OutgoingFactory.prototype, 'prepare').mockImplementation(function (this: OutgoingFactory, ...args) {
       const {offset} = args[0]
       const seen = (calls.get(offset) ?? 0) + 1
       calls.set(offset, seen)
       if (offsets.includes(Number(offset)) && seen <= times) throw error()
-      return prepare.apply(this, args)
+      return real.apply(this, args)
     })
   }
 
