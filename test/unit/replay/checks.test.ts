@@ -66,6 +66,18 @@ describe('CHECKS', () => {
     expect(found(subject({...lost, rawValue: '00'}))).toEqual([])
   })
 
+  test('[BR-11] a null value that failed to deserialize is lost, not a tombstone', () => {
+    const record = deadLetter(0, {value: null})
+    expect(found(subject({dialect: 'spring-dlt', stage: 'deserialize-value'}, {record}))).toEqual(['value-lost'])
+    expect(found(subject({dialect: 'spring-dlt'}, {record}))).toEqual(['tombstone'])
+    expect(found(subject({dialect: 'spring-dlt', rawValue: '00'}, {record}))).toEqual([])
+  })
+
+  test('a null value inside an envelope is a tombstone too', () => {
+    expect(found(subject({dialect: 'aws-lambda', payload: 'envelope'}))).toEqual(['tombstone'])
+    expect(found(subject({dialect: 'aws-lambda', payload: 'envelope', rawValue: '00'}))).toEqual([])
+  })
+
   test('the list is open: one more entry is one more result', () => {
     const odd: CheckDefinition = {
       id: 'odd-offset',
