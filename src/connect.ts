@@ -32,7 +32,7 @@ export {createDeadLetterQueueReporter} from './lib/connect-engine/create-dead-le
 export type {DeadLetterQueueClients, DeadLetterQueueInput} from './lib/connect-engine/create-dead-letter-queue.ts'
 export {RetryWithToleranceOperator} from './lib/connect-engine/engine.ts'
 export type {EngineClock, EngineConfig, EngineOptions, Wait} from './lib/connect-engine/engine.ts'
-export {hasErrantRecordReporter, WorkerErrantRecordReporter} from './lib/connect-engine/errant-record-reporter.ts'
+export {WorkerErrantRecordReporter} from './lib/connect-engine/errant-record-reporter.ts'
 export type {ErrantRecordReporter, ErrantRecordReporterOptions} from './lib/connect-engine/errant-record-reporter.ts'
 export {consumedRecordText, LogReporter, polledRecordText} from './lib/connect-engine/log-reporter.ts'
 export type {LogReporterOptions} from './lib/connect-engine/log-reporter.ts'

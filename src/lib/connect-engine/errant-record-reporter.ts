@@ -121,12 +121,3 @@ export class WorkerErrantRecordReporter implements ErrantRecordReporter {
     return new ProcessingContext<KafkaRecord>({topic, partition, offset, timestamp, timestampType, key, value, headers})
   }
 }
-
-/**
- * Whether a sink task gets an errant record reporter at all: with a dead letter queue, or with errors logged. The tolerance
- * does not matter.
- * @see Connect's SinkConnectorConfig.enableErrantRecordReporter
- */
-export function hasErrantRecordReporter({deadLetterTopic, logEnabled}: {deadLetterTopic: string; logEnabled: boolean}) {
-  return deadLetterTopic.trim() !== '' || logEnabled
-}

@@ -1,9 +1,6 @@
 import {describe, expect, test} from 'vitest'
 import {InternalSinkRecord, SinkRecord} from '../../../src/lib/connect-engine/data.ts'
-import {
-  hasErrantRecordReporter,
-  WorkerErrantRecordReporter,
-} from '../../../src/lib/connect-engine/errant-record-reporter.ts'
+import {WorkerErrantRecordReporter} from '../../../src/lib/connect-engine/errant-record-reporter.ts'
 import {DataException} from '../../../src/lib/connect-engine/errors.ts'
 import {ProcessingContext} from '../../../src/lib/connect-engine/processing-context.ts'
 import {SettableFuture} from '../../../src/lib/connect-engine/report-future.ts'
@@ -153,13 +150,4 @@ describe('before offsets move', () => {
     await expect(errant.awaitFutures([{topic: 'orders', partition: 3}])).rejects.toThrow('refused')
     expect(log).toEqual(["Encountered an error while awaiting an errant record future's completion."])
   })
-})
-
-test.each([
-  ['dlq', false, true],
-  ['  ', true, true],
-  ['', false, false],
-  [' ', false, false],
-])('with queue %j and log %j a task gets a reporter: %j', (deadLetterTopic, logEnabled, offered) => {
-  expect(hasErrantRecordReporter({deadLetterTopic, logEnabled})).toBe(offered)
 })
