@@ -29,6 +29,8 @@ export const GROUP_KEYS = {
   exception: ({failure}) => headlineOf(failure.exception).class,
   /** Another word for exception. */
   cause: ({failure}) => headlineOf(failure.exception).class,
+  /** The exception that the family's own header names, caused by something or not. */
+  class: ({failure}) => failure.exception?.class ?? null,
   /** The exception around the root cause. */
   wrapper: ({failure}) => wrapperOf(failure.exception),
   component: ({failure}) => failure.component ?? null,

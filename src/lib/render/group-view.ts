@@ -24,7 +24,7 @@ const wrapperOf = ({sample: {cause, exception}}: GroupRow): string | null =>
 
 const TONES: Readonly<Record<string, Tone>> = {transient: 'good', 'needs-fix': 'warn', never: 'bad', mixed: 'warn'}
 
-const CLASS_WORDS: readonly string[] = ['exception', 'cause', 'wrapper', 'component']
+const CLASS_WORDS: readonly string[] = ['exception', 'cause', 'class', 'wrapper', 'component']
 
 /** What a group has under a word of `--by`, as text; null where unknown. */
 export function byValue({by}: Pick<GroupRow, 'by'>, word: GroupKey): string | null {

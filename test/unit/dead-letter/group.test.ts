@@ -43,6 +43,7 @@ test('takes every word from a dead letter', () => {
     verdict: null,
     exception: 'c.D',
     cause: 'c.D',
+    class: 'a.B',
     wrapper: 'a.B',
     component: 'x.Y',
     connector: 'orders-es',
