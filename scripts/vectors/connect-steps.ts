@@ -86,7 +86,12 @@ const RUNNERS: Readonly<Record<string, StepRunner>> = {
   withinLimits: world => ({result: world.engine.withinToleranceLimits()}),
   backoff: async (world, step) => {
     const before = world.waits.length
-    await world.engine.backoff(step.attempt ?? 1, toBigInt(step.deadline ?? 0))
+    try {
+      await world.engine.backoff(step.attempt ?? 1, toBigInt(step.deadline ?? 0))
+    } catch (error) {
+      if (error instanceof BugError) throw error
+      return {result: 'thrown', thrown: fromError(error), waits: world.waits.slice(before)}
+    }
     return {waits: world.waits.slice(before)}
   },
   advance: (world, step) => {
