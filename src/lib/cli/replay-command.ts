@@ -40,6 +40,7 @@ const FAILURE_WORDS: Readonly<Record<RecordFailure['state'], string>> = {
   failed: 'failed',
   unknown: 'may have been written',
   parked: 'was parked',
+  gone: 'is unrecoverable',
 }
 
 /** Flags that name another target than the source. */
@@ -299,7 +300,7 @@ export abstract class ReplayCommand extends LedgerCommand<ReplayResult> {
       await this.say(`${address} ${FAILURE_WORDS[state]}: ${message}`)
     }
     const bad = counts.failed + counts.unknown + (result.parking?.failed ?? 0)
-    const more = bad - Math.min(failures.length, TOLD_FAILURES)
+    const more = failures.length + result.failuresOmitted - Math.min(failures.length, TOLD_FAILURES)
     if (more > 0) await this.say(`and ${plural(more, 'more record')}; --json lists up to 1,000`)
     if (stopped?.settled === false) await this.say(unsettledText(execution))
     if (result.metrics.disorder > 0) {

@@ -30,8 +30,8 @@ export interface ReplayCounts {
 /** One record that was not replayed, and why. */
 export interface RecordFailure {
   readonly address: string
-  /** `parked`: its replay failed, and it went to the parking topic. */
-  readonly state: 'failed' | 'unknown' | 'parked'
+  /** `parked`: its replay failed, and it went to the parking topic. `gone`: the record at its origin is no longer there. */
+  readonly state: 'failed' | 'unknown' | 'parked' | 'gone'
   readonly code: string
   readonly message: string
 }

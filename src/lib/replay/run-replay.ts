@@ -270,8 +270,9 @@ class Run {
     if (outgoing === null) return
     const judgement = this.#judge.judge(letter, outgoing, facts, verdict)
     if (judgement.fate !== 'send') {
+      const origin = originOf(letter)
       if (judgement.fate === 'skip') this.#state.skip()
-      else if (originOf(letter)?.state === 'gone') this.#state.gone(1)
+      else if (origin?.state === 'gone') this.#state.lost(entry, origin.reason)
       else this.#state.fail(entry, 'failed', new RecordError('refused by a check', {code: 'E_CHECKS_REFUSED'}))
       return
     }

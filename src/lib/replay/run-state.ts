@@ -78,6 +78,12 @@ export class RunState {
     this.#name(entry, state, error)
   }
 
+  /** What it points to is no longer there. */
+  lost(entry: Pick<ChunkEntry, 'topic' | 'partition' | 'offset'>, reason: string): void {
+    this.#gone++
+    this.#name(entry, 'gone', {code: 'E_ORIGIN_GONE', message: reason})
+  }
+
   /** In the parking topic: acknowledged, or found there. */
   park(entry: Pick<ChunkEntry, 'topic' | 'partition' | 'offset'>, reason: ParkingReason): void {
     if (reason.byPolicy) this.#parkedByPolicy++

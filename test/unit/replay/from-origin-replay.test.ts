@@ -141,6 +141,14 @@ describe('a pointer', () => {
     const source: Cluster = {...there.source, description: there.source.description, reader: later.reader}
     const result = await run({...there, source}, plan)
     expect(result.counts).toMatchObject({selected: 2, replayed: 1, gone: 1, failed: 0})
+    expect(result.failures).toEqual([
+      {
+        address: 'orders-dlq:0:41',
+        state: 'gone',
+        code: 'E_ORIGIN_GONE',
+        message: 'orders:2 begins at 42: the record was deleted',
+      },
+    ])
     expect(there.target.written.map(({value}) => value?.toString())).toEqual(['v-42'])
   })
 
