@@ -21,7 +21,10 @@ const MAX_TIME_MS = 253_402_300_799_999n
 export const GROUP_KEYS = {
   fingerprint: deadLetter => deadLetter.fingerprint,
   /** The same failure wherever it happened: the fingerprint without the topic. */
-  kind: ({failure, record}) => kindId(failureKind(failure, record)),
+  kind: deadLetter => {
+    const {failure, record} = deadLetter.unredacted ?? deadLetter
+    return kindId(failureKind(failure, record))
+  },
   /** What a replay can do about it. */
   verdict: (deadLetter, {judge}) => judge(deadLetter)?.verdict ?? null,
   stage: ({failure}) => failure.stage ?? null,

@@ -34,7 +34,7 @@ export interface Judgement {
 }
 
 /** Null when no rule fits. */
-export type Judge = (deadLetter: Pick<DeadLetter, 'failure' | 'fingerprint'>) => Judgement | null
+export type Judge = (deadLetter: Pick<DeadLetter, 'failure' | 'fingerprint' | 'unredacted'>) => Judgement | null
 
 /** Longest part of a message that is looked at, in characters. */
 const MAX_CHARS = 2048
@@ -59,7 +59,8 @@ interface CompiledRule {
 export function createJudge(own: readonly VerdictRule[] = []): Judge {
   const rules = [...own, ...VERDICT_RULES].map(compileRule)
   return deadLetter => {
-    const {stage, exception} = deadLetter.failure
+    // What is hidden still decides: a rule gives away nothing of it.
+    const {stage, exception} = (deadLetter.unredacted ?? deadLetter).failure
     const headline = headlineOf(exception)
     const message = (headline.message ?? '').slice(0, MAX_CHARS)
     const facts: Facts = {

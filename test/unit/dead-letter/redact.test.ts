@@ -1,8 +1,10 @@
 import {describe, expect, test} from 'vitest'
 import {createDeadLetter, letterBytes, recordBytes} from '../../../src/lib/dead-letter/dead-letter.ts'
+import {GROUP_KEYS} from '../../../src/lib/dead-letter/group-keys.ts'
 import type {DeadLetter} from '../../../src/lib/dead-letter/model.ts'
 import {compileRedaction} from '../../../src/lib/dead-letter/redact.ts'
 import {parseArchiveLine} from '../../../src/lib/kafka/archive/index.ts'
+import {createJudge} from '../../../src/lib/dead-letter/verdict.ts'
 import type {KafkaRecord} from '../../../src/lib/kafka/record.ts'
 import {deadLetterToJson} from '../../../src/lib/render/dead-letter-json.ts'
 import {recordWith} from '../../support/records.ts'
@@ -149,6 +151,20 @@ describe('whole keys and values', () => {
 })
 
 describe('what is not touched', () => {
+  test('the verdict and the kind of a failure, whose words are hidden', () => {
+    const record = recordWith([
+      ['__connect.errors.topic', 'orders'],
+      ['__connect.errors.exception.class.name', 'java.net.SocketTimeoutException'],
+      ['__connect.errors.exception.message', 'read timed out'],
+    ])
+    const view = shown(['__connect.errors.exception.*'], record)
+    expect(view.failure.exception?.class).toBe('[redacted]')
+    const judge = createJudge()
+    expect(judge(view)).toEqual(judge(createDeadLetter(record)))
+    expect(judge(view)?.verdict).toBe('transient')
+    expect(GROUP_KEYS.kind(view)).toBe(GROUP_KEYS.kind(createDeadLetter(record)))
+  })
+
   test('a record without anything to hide is the same object', () => {
     const letter = createDeadLetter(recordWith([['a', '1']]))
     expect(compileRedaction(['b', 'x.y'])?.deadLetter(letter)).toBe(letter)

@@ -65,18 +65,17 @@ function parseKey(key: Buffer): Fields | null {
   while (at < key.length) {
     const tag = key[at] ?? 0
     const field = tag >> 3
-    at += 1
-    const number = readVarint(key, at)
+    const isNumber = (tag & 7) === VARINT && NUMBER_FIELDS.includes(field) && !numbers.has(field)
+    const isText = (tag & 7) === LENGTH_DELIMITED && TEXT_FIELDS.includes(field) && !bytes.has(field)
+    const number = isNumber || isText ? readVarint(key, at + 1) : null
     if (number === null) return null
     at = number.end
-    if ((tag & 7) === VARINT && NUMBER_FIELDS.includes(field) && !numbers.has(field)) {
-      numbers.set(field, BigInt.asIntN(64, number.value))
-    } else if ((tag & 7) === LENGTH_DELIMITED && TEXT_FIELDS.includes(field) && !bytes.has(field)) {
+    if (isNumber) numbers.set(field, BigInt.asIntN(64, number.value))
+    else {
       if (number.value > BigInt(key.length - at)) return null
-      const end = at + Number(number.value)
-      bytes.set(field, key.subarray(at, end))
-      at = end
-    } else return null
+      bytes.set(field, key.subarray(at, at + Number(number.value)))
+      at += Number(number.value)
+    }
   }
   return {bytes, numbers}
 }
