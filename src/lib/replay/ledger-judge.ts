@@ -46,7 +46,7 @@ const AT_CAP = 'attempt-cap'
 
 /** Why a dead letter at the cap is held or parked, as the ledger keeps it. */
 export function capReason(attempts: number): string {
-  return `${AT_CAP}: replayed ${attempts} times`
+  return `${AT_CAP}: replayed ${attempts} time${attempts === 1 ? '' : 's'}`
 }
 
 /** True for the reason of a dead letter that was held or parked because it was replayed too often. */
