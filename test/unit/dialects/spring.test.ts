@@ -133,6 +133,12 @@ describe('payload', () => {
     expect(payloadState(record, decodeFailure(record))).toBe('lost')
   })
 
+  test('a value that is there already needs no other bytes', () => {
+    const record = recordWith([serialised, ...failed], {value: Buffer.from('{bad')})
+    expect(decodeFailure(record).rawValue).toBeUndefined()
+    expect(decodeFailure(record).stage).toBe('deserialize-value')
+  })
+
   test('a tombstone that the listener refused is a tombstone, whatever an earlier life left on it', () => {
     const record = recordWith(
       [serialised, ['kafka_dlt-exception-fqcn', LISTENER], ['kafka_dlt-original-topic', 'orders']],

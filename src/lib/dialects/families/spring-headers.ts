@@ -121,8 +121,8 @@ function readPayload(record: KafkaRecord, reader: HeaderReader, failure: Partial
   // A header left over from an earlier life says nothing about a value that has failed otherwise since.
   const rawValue = valueFailed || undescribed ? value : undefined
   const rawKey = keyFailed || undescribed ? key : undefined
-  if (rawKey !== undefined) failure.rawKey = rawKey.toString('hex')
-  if (rawValue !== undefined) failure.rawValue = rawValue.toString('hex')
+  if (rawKey !== undefined && record.key?.equals(rawKey) !== true) failure.rawKey = rawKey.toString('hex')
+  if (rawValue !== undefined && record.value?.equals(rawValue) !== true) failure.rawValue = rawValue.toString('hex')
   if (valueFailed || rawValue !== undefined) failure.stage = 'deserialize-value'
   else if (keyFailed || rawKey !== undefined) failure.stage = 'deserialize-key'
   else return
