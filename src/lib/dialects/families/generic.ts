@@ -39,6 +39,8 @@ const ALIASES: Readonly<Partial<Record<FailureField, readonly string[]>>> = {
 const FIELD_OF: ReadonlyMap<string, FailureField> = new Map(
   FAILURE_FIELDS.flatMap(field => (ALIASES[field] ?? []).map(name => [name, field] as const)),
 )
+/** Each of these names holds one of these words: most other headers are done with after one look. */
+const WORD = /topic|partition|offset|time|error|reason|exception|stack|retr|attempt|failed|consumer/i
 /** Longer names are none of these; a cut keeps the work per header small. */
 const MAX_NAME = 64
 
@@ -78,7 +80,7 @@ export function lookAlikes(headers: HeaderTable): Map<FailureField, HeaderOccurr
 
 /** The field that a header of this name gives, by its looks; one character a byte. */
 export function lookAlikeOf(name: string): FailureField | undefined {
-  return name.length > MAX_NAME ? undefined : FIELD_OF.get(normalise(name))
+  return name.length > MAX_NAME || !WORD.test(name) ? undefined : FIELD_OF.get(normalise(name))
 }
 
 /** `originalTopic`, `X-Original-Topic` and `original_topic` become one: lower case, words apart by one space. */
