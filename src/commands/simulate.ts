@@ -12,7 +12,9 @@ import {renderItems} from '../lib/render/formats.ts'
 import {envelope} from '../lib/render/json.ts'
 import {plural} from '../lib/render/numbers.ts'
 import {createSimulationView, type SimulatedRecord, simulationTotals} from '../lib/render/simulation-view.ts'
-import {assumedFailure, type AssumeRules} from '../lib/simulate/assumed-failure.ts'
+import type {PayloadReader} from '../lib/cli/payloads.ts'
+import {assumedFailure, type AssumedFailure, type AssumeRules} from '../lib/simulate/assumed-failure.ts'
+import {converterFailure, isConverterStage} from '../lib/simulate/converter-failure.ts'
 import {Simulation, type SimulationTotals} from '../lib/simulate/simulation.ts'
 
 export interface SimulateResult {
@@ -41,7 +43,7 @@ export default class Simulate extends LookCommand<SimulateResult> {
   static override summary = 'Say what Connect would do with records under other settings.'
   static override description = `Runs Connect's error handling over dead letters with the errors.* settings of a connector, on a clock that passes only in its waits: per record and in total what would be tolerated, dead-lettered, lost, would end the task, and for how long it would have blocked. Nothing is written.
 
-Each record is assumed to fail as its headers tell, again and again. --recovers-after ends all retriable failures after a time, as an outage does. A failure can be retried if its class is Connect's RetriableException, or is named with --retriable. Records without an error are processed.
+Each record is assumed to fail as its headers tell, again and again. --recovers-after ends all retriable failures after a time, as an outage does. A failure can be retried if its class is Connect's RetriableException, or is named with --retriable. Records without an error are processed. With --decode keys and values are decoded for real, as the connector's converters would: what fails at it then is what fails there, also on a topic that is no dead letter topic.
 
 --connector-config takes a properties file or the JSON of Connect's REST interface; --set changes settings in it, or stands for a file; --compare makes a second configuration out of the first and shows both.
 
@@ -120,14 +122,16 @@ Exit codes: 0 done; 3 a partition could not be read to its end; 2, 4, 5 wrong us
     }
     const request = await this.request(args.source, flags)
     await using cluster = await this.open(request, flags)
-    const {scan} = await this.look(cluster, await this.freeze(cluster, request), flags, {label: 'simulating'})
+    const payloads = flags.decode === undefined ? null : await this.payloads(flags)
+    const frozen = await this.freeze(cluster, request)
+    const {scan} = await this.look(cluster, frozen, flags, {label: 'simulating', payloads})
     const format = outputFormat(flags)
     const context = this.renderContext({fit: !flags.wide})
     const isLimited = flags.limit !== undefined || flags.tail !== undefined
     const most = isLimited || format === 'csv' ? Infinity : format === 'json' ? DOCUMENT_RECORDS : DEFAULT_ROWS
     const records: SimulatedRecord[] = []
     let hidden = 0
-    const simulated = simulate(scan, candidates, rules)
+    const simulated = simulate(scan, candidates, letter => failureOf(letter, rules, payloads))
     if (format === 'jsonl') await this.printAll(renderItems(simulated, view, {format, columns, context}))
     else {
       for await (const record of simulated) {
@@ -191,15 +195,23 @@ Exit codes: 0 done; 3 a partition could not be read to its end; 2, 4, 5 wrong us
 async function* simulate(
   letters: AsyncIterable<DeadLetter>,
   candidates: readonly Candidate[],
-  rules: AssumeRules,
+  fail: (letter: DeadLetter) => AssumedFailure | null,
 ): AsyncGenerator<SimulatedRecord> {
   for await (const letter of letters) {
-    const failure = assumedFailure(letter, rules)
+    const failure = fail(letter)
     const outcomes = []
     for (const {simulation} of candidates) outcomes.push(await simulation.take(letter, failure))
     const {address} = letter
     yield {address, stage: failure?.stage ?? null, exception: failure?.error.className ?? null, outcomes}
   }
+}
+
+/** What really fails in the converters, where these are run; else what the headers tell. */
+function failureOf(letter: DeadLetter, rules: AssumeRules, payloads: PayloadReader | null): AssumedFailure | null {
+  const assumed = assumedFailure(letter, rules)
+  if (payloads === null) return assumed
+  const found = converterFailure(payloads.decode(letter))
+  return found ?? (assumed !== null && isConverterStage(assumed.stage) ? null : assumed)
 }
 
 /** Settings in force, defaults included; no other key of a connector is shown: it may be a secret. */

@@ -66,6 +66,7 @@ const cases: readonly Case[] = [
   pipe('simulate.none.table', ['simulate', dlq, '--set', 'errors.tolerance=none']),
   pipe('simulate.compare.table', ['simulate', dlq, '--set', 'errors.tolerance=none', '--compare', 'errors.tolerance=all', '--compare', 'errors.deadletterqueue.topic.name=orders-dlq']),
   pipe('simulate.compare.json', ['simulate', dlq, '--set', 'errors.tolerance=none', '--compare', 'errors.tolerance=all', '--json']),
+  pipe('simulate.decode.table', ['simulate', 'example:orders', '--decode', 'value=json', '--set', 'errors.tolerance=all', '-n', '5']),
   pipe('simulate.jsonl', ['simulate', dlq, '-o', 'jsonl']),
   pipe('simulate.badkey.table', ['simulate', dlq, '--set', 'errors.tolerence=all']),
   pipe('simulate.badvalue.table', ['simulate', dlq, '--set', 'errors.tolerance=some', '--set', 'errors.retry.timeout=1s']),

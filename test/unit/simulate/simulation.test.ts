@@ -4,6 +4,7 @@ import type {Profile} from '../../../src/lib/connect-engine/options.ts'
 import {createDeadLetter} from '../../../src/lib/dead-letter/dead-letter.ts'
 import type {DeadLetter} from '../../../src/lib/dead-letter/model.ts'
 import {assumedFailure} from '../../../src/lib/simulate/assumed-failure.ts'
+import {converterFailure} from '../../../src/lib/simulate/converter-failure.ts'
 import {Simulation} from '../../../src/lib/simulate/simulation.ts'
 import {recordWith} from '../../support/records.ts'
 
@@ -130,4 +131,15 @@ test('what is assumed: by the headers, by a stage that is given, by a class that
     error: {className: 'x.E'},
   })
   expect(assumedFailure(createDeadLetter(recordWith([])), {...NO_RULES, stage: 'TASK_PUT'})).toBeNull()
+})
+
+test('what was decoded for real fails where the converter stands, the key first', () => {
+  const part = {format: 'json', value: null} as const
+  const error = {step: 'decode', message: 'no JSON at byte 3'} as const
+  expect(converterFailure({key: part, value: part})).toBeNull()
+  expect(converterFailure({key: part, value: {...part, error}})).toMatchObject({
+    stage: 'VALUE_CONVERTER',
+    error: {className: DATA, javaMessage: 'no JSON at byte 3'},
+  })
+  expect(converterFailure({key: {...part, error}, value: {...part, error}})).toMatchObject({stage: 'KEY_CONVERTER'})
 })
