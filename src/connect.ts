@@ -28,6 +28,8 @@ export type {
   DeadLetterQueueReporterOptions,
   DeadLetterRecord,
 } from './lib/connect-engine/dead-letter-queue-reporter.ts'
+export {deadLetterProducerSettings} from './lib/connect-engine/dead-letter-settings.ts'
+export type {DeadLetterProducerSettings} from './lib/connect-engine/dead-letter-settings.ts'
 export {createDeadLetterQueueReporter} from './lib/connect-engine/create-dead-letter-queue.ts'
 export type {DeadLetterQueueClients, DeadLetterQueueInput} from './lib/connect-engine/create-dead-letter-queue.ts'
 export {RetryWithToleranceOperator} from './lib/connect-engine/engine.ts'

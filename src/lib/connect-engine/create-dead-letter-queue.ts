@@ -4,6 +4,7 @@ import type {DeadLetterProducerOptions} from './dead-letter-producer.ts'
 import {DeadLetterQueueReporter} from './dead-letter-queue-reporter.ts'
 import type {DeadLetterQueueReporterOptions} from './dead-letter-queue-reporter.ts'
 import {ConnectException, ExecutionException} from './errors.ts'
+import type {DeadLetterProducerSettings} from './dead-letter-settings.ts'
 import {checkRanges} from './options.ts'
 import type {LogSink} from './reporter.ts'
 
@@ -18,7 +19,10 @@ export interface DeadLetterQueueClients {
 }
 
 export interface DeadLetterQueueInput
-  extends Omit<DeadLetterQueueReporterOptions, 'producer'>, Omit<DeadLetterProducerOptions, 'open' | 'partitions'> {
+  extends
+    Omit<DeadLetterQueueReporterOptions, 'producer'>,
+    Omit<DeadLetterProducerOptions, 'open' | 'partitions'>,
+    DeadLetterProducerSettings {
   /** `errors.deadletterqueue.topic.replication.factor`, for a topic that is not there yet; -1 = the broker's default. */
   readonly replicationFactor: number
   /** The switch of that name: refuse a factor that KIP-298 does not allow. */
@@ -39,15 +43,12 @@ export async function createDeadLetterQueueReporter(
   input: DeadLetterQueueInput,
   {signal}: {signal?: AbortSignal | undefined} = {},
 ): Promise<DeadLetterQueueReporter> {
-  const {replicationFactor, validateRanges = false, log, ...rest} = input
+  const {replicationFactor, validateRanges = false, log, compression = 'none', ...rest} = input
+  const deliveryTimeoutMs = input.deliveryTimeoutMs ?? DEAD_LETTER_DELIVERY_TIMEOUT_MS
   if (validateRanges) checkRanges({replicationFactor})
   const topic = input.topic.trim()
   const partitions = await ensureTopic({reader, admin, log}, {topic, replicationFactor}, signal)
-  const options = {
-    compression: 'none',
-    transactionalId: null,
-    deliveryTimeoutMs: DEAD_LETTER_DELIVERY_TIMEOUT_MS,
-  } as const
+  const options = {compression, transactionalId: null, deliveryTimeoutMs}
   // With it come the codecs of record batches.
   const {QueuedDeadLetterProducer} = await import('./dead-letter-producer.ts')
   const producer = new QueuedDeadLetterProducer({...rest, partitions, open: () => writer.open(options)})

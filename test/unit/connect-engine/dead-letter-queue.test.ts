@@ -138,4 +138,12 @@ describe('at the start of a dead letter queue', () => {
       {topic: 'orders-dlq', partition: 0, value: 'v1', timestamp: 1_700_000_000_123n},
     ])
   })
+
+  test('compression and the time to deliver may be set', async () => {
+    const {clients, input, opened} = setUp()
+    const reporter = await createDeadLetterQueueReporter(clients, {...input, compression: 'zstd', deliveryTimeoutMs: 5})
+    reporter.report(new ProcessingContext(consumed()))
+    await reporter.close()
+    expect(opened).toEqual([{compression: 'zstd', transactionalId: null, deliveryTimeoutMs: 5}])
+  })
 })
