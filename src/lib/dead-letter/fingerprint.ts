@@ -7,6 +7,7 @@ import {normaliseMessage} from './normalise-message.ts'
 import {payloadTexts} from './payload-texts.ts'
 import {parseForComparison} from './stack-trace.ts'
 import type {TraceSection} from './trace.ts'
+import {isJavaTrace, javaFacts, type TraceFacts} from './trace-java.ts'
 
 /** What makes two failures the same kind; null where the headers do not say. */
 export interface FailureKind {
@@ -51,13 +52,41 @@ export function kindId(kind: FailureKind): string | null {
 /** The parts of a fingerprint, for showing why two failures are or are not of one kind. */
 export function failureKind(failure: Failure, record: Payload): FailureKind {
   const {exception} = failure
-  const trace = exception?.stack === undefined ? [] : parseForComparison(exception.stack)
+  const trace = traceFacts(exception)
   const root = rootCause(exception, trace)
   return {
     stage: failure.stage === undefined ? null : (SHARED_STAGES[failure.stage] ?? failure.stage),
     class: root.class,
-    message: root.message === '' ? '' : normaliseMessage(root.message, payloadTexts(record.value, record.key)),
-    frame: applicationFrame(trace),
+    message: root.message === '' ? '' : normaliseMessage(root.message, wordsOf(record, root.message)),
+    frame: trace.frame,
+  }
+}
+
+/** Texts of the record are looked for in brackets and behind colons only. */
+function wordsOf({key, value}: Payload, message: string): ReadonlySet<string> {
+  return /\(|: /.test(message) ? payloadTexts(value, key) : new Set()
+}
+
+interface Facts extends TraceFacts {
+  readonly outermost: Pick<TraceSection, 'class' | 'message'> | null
+}
+
+function traceFacts(exception: FailureException | undefined): Facts {
+  const stack = exception?.stack
+  if (stack === undefined) return {cause: null, frame: null, outermost: null}
+  if (isJavaTrace(stack)) {
+    const facts = javaFacts(stack)
+    // The first line matters only where the headers leave something out.
+    const isNamed = exception?.class !== undefined && exception.message !== undefined
+    if (facts.cause !== null || isNamed) return {...facts, outermost: null}
+  }
+  const sections = parseForComparison(stack)
+  const last = sections.findLast(({relation, class: name}) => relation === 'cause' && name !== null)
+  return {
+    cause:
+      last === undefined || last.class === null ? null : {class: last.class, message: firstLine(last.message ?? '')},
+    frame: applicationFrame(sections),
+    outermost: sections[0] ?? null,
   }
 }
 
@@ -78,15 +107,13 @@ interface Root {
   readonly message: string
 }
 
-function rootCause(exception: FailureException | undefined, trace: readonly TraceSection[]): Root {
-  const last = trace.findLast(({relation, class: name}) => relation === 'cause' && name !== null)
+function rootCause(exception: FailureException | undefined, {cause: last, outermost}: Facts): Root {
   const named = exception?.cause
-  if (named !== undefined && !(last !== undefined && WRAPPER_CLASSES.has(named))) {
+  if (named !== undefined && !(last !== null && WRAPPER_CLASSES.has(named))) {
     const own = exception?.causeMessage ?? (last?.class === named ? last.message : undefined)
     return unwrap(named, firstLine(own ?? behindWrapper(exception)))
   }
-  if (last !== undefined) return unwrap(last.class, firstLine(last.message ?? ''))
-  const [outermost] = trace
+  if (last !== null) return unwrap(last.class, last.message)
   return unwrap(exception?.class ?? outermost?.class ?? null, exception?.message ?? outermost?.message ?? '')
 }
 

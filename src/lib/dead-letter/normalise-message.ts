@@ -5,30 +5,35 @@ const MAX_CHARS = 2048
 const PAIRS: Readonly<Record<string, string>> = {'„': '“', '“': '”', '‘': '’', '‚': '‘', '«': '»', '「': '」', '‹': '›'}
 const SYMMETRIC = new Set(['"', "'", '`'])
 
+/** What a text must hold for a mask to be tried; most messages hold little of it. */
+type Need = 'digit' | string
+
 /** In this order: a text that several of them fit is masked by the first. All of them are linear on any text. */
-const MASKS: readonly (readonly [RegExp, string])[] = [
-  [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, '<id>'],
-  [/\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?/g, '<time>'],
-  [/\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} \d\d \d\d:\d\d:\d\d [A-Z]{2,5} \d{4}\b/g, '<time>'],
-  [/\b\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?\b/g, '<time>'],
-  [/\bhttps?:\/\/[^\s,;<>()[\]{}]+/gi, '<url>'],
-  [/\b[\w.%+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}\b/g, '<email>'],
-  [/(?<![\w.-])(?:[\w.-]{1,253}\/)?\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b/g, '<address>'],
-  [/\[[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,8}\](?::\d{1,5})?/gi, '<address>'],
-  [/(?<![\w.-])(?:localhost|[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}):\d{2,5}\b(?!:)/g, '<address>'],
+const MASKS: readonly (readonly [Need, RegExp, string])[] = [
+  ['-', /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, '<id>'],
+  ['digit', /\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?/g, '<time>'],
+  ['digit', /\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} \d\d \d\d:\d\d:\d\d [A-Z]{2,5} \d{4}\b/g, '<time>'],
+  ['digit', /\b\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?\b/g, '<time>'],
+  ['://', /\bhttps?:\/\/[^\s,;<>()[\]{}]+/gi, '<url>'],
+  ['@', /\b[\w.%+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}\b/g, '<email>'],
+  ['digit', /(?<![\w.-])(?:[\w.-]{1,253}\/)?\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b/g, '<address>'],
+  [':', /\[[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,8}\](?::\d{1,5})?/gi, '<address>'],
+  ['digit', /(?<![\w.-])(?:localhost|[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}):\d{2,5}\b(?!:)/g, '<address>'],
   [
+    '/',
     /(?<![\w.#/])\/(?:app|data|dev|etc|home|mnt|opt|private|proc|root|run|srv|tmp|usr|Users|var)(?:\/[\w.@%+~-]+)+/g,
     '<path>',
   ],
-  [/(?<![\w.#/])\/[\w.@%+~-]+(?:\/[\w.@%+~-]+)*\.[A-Za-z]\w{0,7}\b/g, '<path>'],
-  [/(?<![\w])[A-Za-z]:\\[\w.@%+~\\-]+/g, '<path>'],
-  [/\$\$Lambda[$/][^\s,;:)\]]*/g, '$$$$Lambda'],
-  [/@[0-9a-f]{5,8}\b/g, '@<hash>'],
-  [/\b0x[0-9a-f]+\b/gi, '<n>'],
-  [/\b(?=[0-9a-f]{0,31}[0-9])[0-9a-f]{8,64}\b/gi, '<n>'],
-  [/\bP(?:\d+D)?T(?=\d)(?:\d+H)?(?:\d+M)?(?:\d+(?:\.\d+)?S)?\b/g, '<duration>'],
-  [/\b(?:\d{1,9}(?:ms|h|m|s)){2,5}\b/g, '<duration>'],
+  ['/', /(?<![\w.#/])\/[\w.@%+~-]+(?:\/[\w.@%+~-]+)*\.[A-Za-z]\w{0,7}\b/g, '<path>'],
+  [':\\', /(?<![\w])[A-Za-z]:\\[\w.@%+~\\-]+/g, '<path>'],
+  ['$$Lambda', /\$\$Lambda[$/][^\s,;:)\]]*/g, '$$$$Lambda'],
+  ['@', /@[0-9a-f]{5,8}\b/g, '@<hash>'],
+  ['digit', /\b0x[0-9a-f]+\b/gi, '<n>'],
+  ['digit', /\b(?=[0-9a-f]{0,31}[0-9])[0-9a-f]{8,64}\b/gi, '<n>'],
+  ['digit', /\bP(?:\d+D)?T(?=\d)(?:\d+H)?(?:\d+M)?(?:\d+(?:\.\d+)?S)?\b/g, '<duration>'],
+  ['digit', /\b(?:\d{1,9}(?:ms|h|m|s)){2,5}\b/g, '<duration>'],
   [
+    'digit',
     /(?<![\w.])[-+]?\d+(?:[.,]\d+)*(?:e[-+]?\d+)? ?(?:ns|us|µs|ms|s|m|h|secs?|seconds?|mins?|minutes?|hours?|days?|milliseconds?|nanoseconds?)(?![\w-])/g,
     '<duration>',
   ],
@@ -70,9 +75,14 @@ export function normaliseMessage(message: string, payloadTexts: ReadonlySet<stri
   text = text.replace(/\bUnexpected token \S{1,2} in JSON/, 'Unexpected token <q> in JSON')
   text = maskQuoted(text)
   text = maskDocuments(text)
-  for (const [pattern, mask] of MASKS) text = text.replace(pattern, mask)
-  text = text.replace(/[A-Za-z0-9]{5,64}/g, word => (isGenerated(word) ? '<id>' : word))
-  for (const [pattern, mask] of NUMBERS) text = text.replace(pattern, mask)
+  const hasDigit = /[0-9]/.test(text)
+  for (const [need, pattern, mask] of MASKS) {
+    if (need === 'digit' ? hasDigit : text.includes(need)) text = text.replace(pattern, mask)
+  }
+  if (hasDigit) {
+    text = text.replace(/[A-Za-z0-9]{5,64}/g, word => (isGenerated(word) ? '<id>' : word))
+    for (const [pattern, mask] of NUMBERS) text = text.replace(pattern, mask)
+  }
   // A value at the end is cut off with its separator, so that it does not matter how it was recognised.
   return text
     .replace(/\s+/g, ' ')
@@ -135,16 +145,19 @@ function maskPayloadTexts(text: string, payloadTexts: ReadonlySet<string>): stri
   return masked
 }
 
+const OPENING = new RegExp(`[${[...SYMMETRIC, ...Object.keys(PAIRS)].join('')}]`)
+
 /** Each quoted part becomes `<q>`. Every search starts where the one before ended, so the work is linear. */
 function maskQuoted(text: string): string {
   const unclosed = new Set<string>()
   let result = ''
+  /** Everything before it is in the result. */
+  let done = 0
   let at = 0
-  while (at < text.length) {
+  while ((at = nextOpening(text, at)) !== -1) {
     const char = text[at] ?? ''
     const closing = SYMMETRIC.has(char) ? symmetricQuote(text, at) : PAIRS[char]
     if (closing === undefined) {
-      result += char
       at++
       continue
     }
@@ -152,14 +165,19 @@ function maskQuoted(text: string): string {
     if (end === -1) unclosed.add(closing)
     const isRun = closing.length > 1
     if (end === -1 && !isRun) {
-      result += char
       at++
     } else {
-      result += '<q>'
+      result += `${text.slice(done, at)}<q>`
       at = end === -1 ? at + closing.length : end + closing.length
+      done = at
     }
   }
-  return result
+  return done === 0 ? text : result + text.slice(done)
+}
+
+function nextOpening(text: string, from: number): number {
+  const found = text.slice(from).search(OPENING)
+  return found === -1 ? -1 : from + found
 }
 
 /** The run of equal marks that opens a quotation here; undefined for an apostrophe inside a word. */

@@ -1,3 +1,4 @@
+import {parseThrowable} from '../dialects/root-cause.ts'
 import {isFrameworkClass} from './frameworks.ts'
 import {
   closeSection,
@@ -50,6 +51,78 @@ function headingOf(line: string, isFirst: boolean): {relation: TraceSection['rel
 /** What the default handler of a thread prints in front. */
 function withoutThread(line: string): string {
   return line.replace(/^Exception in thread "[^"]{0,200}" /, '')
+}
+
+const CAUSE = '\nCaused by: '
+
+/** What two traces are compared by. */
+export interface TraceFacts {
+  /** Last cause that has a class, with the first line of what it says. */
+  readonly cause: {readonly class: string; readonly message: string} | null
+  /** `CLASS.METHOD` of the first frame of the application, from the root cause outwards. */
+  readonly frame: string | null
+}
+
+/** True when only Java can have written it. */
+export function isJavaTrace(stack: string): boolean {
+  return stack.includes('\n\tat ')
+}
+
+/**
+ * The same as from `readJavaTrace`, without making objects of the lines that do not matter: reads sections from the last one
+ * and stops at the first frame of the application.
+ */
+export function javaFacts(stack: string): TraceFacts {
+  let cause: TraceFacts['cause'] = null
+  let frame: string | null = null
+  let end = stack.length
+  while (end > 0 && (cause === null || frame === null)) {
+    // A trace that begins with a cause has its first line there too.
+    const before = stack.lastIndexOf(CAUSE, end - 1)
+    const start = before === -1 ? 0 : before + 1
+    frame ??= sectionFrame(stack, start, end)
+    if (cause === null && stack.startsWith('Caused by: ', start)) cause = causeAt(stack, start)
+    end = before
+  }
+  return {cause, frame}
+}
+
+function causeAt(stack: string, start: number): TraceFacts['cause'] {
+  const thrown = parseThrowable(lineAt(stack, start + CAUSE.length - 1))
+  return thrown === undefined ? null : {class: thrown.class, message: thrown.message ?? ''}
+}
+
+/** First frame of the application before anything suppressed. */
+function sectionFrame(stack: string, start: number, end: number): string | null {
+  for (let at = start; at < end;) {
+    const next = stack.indexOf('\n', at)
+    if (next !== -1 && isPlainlyFramework(stack, at)) {
+      at = next + 1
+      continue
+    }
+    const line = lineAt(stack, at)
+    if (at > start && line.startsWith('\t') && /^\t\s*(?:Suppressed|Caused by): /.test(line)) return null
+    const frame = parseFrame(line)
+    if (frame !== null && !frame.isFramework) return frame.method
+    if (next === -1) return null
+    at = next + 1
+  }
+  return null
+}
+
+/** True for most frames of frameworks, found without taking the line apart; the others are looked at closely. */
+function isPlainlyFramework(stack: string, at: number): boolean {
+  if (!stack.startsWith('\tat ', at)) return false
+  const open = stack.indexOf('(', at)
+  if (open === -1 || open - at > 500) return false
+  const path = stack.slice(at + 4, open)
+  return isFrameworkClass(path.slice(path.lastIndexOf('/') + 1)) && !/\s/.test(path)
+}
+
+function lineAt(stack: string, start: number): string {
+  const end = stack.indexOf('\n', start)
+  const line = stack.slice(start, end === -1 ? undefined : end)
+  return end !== -1 && line.endsWith('\r') ? line.slice(0, -1) : line
 }
 
 const FRAME = /^\s+at ([^\s()]+)\(/
