@@ -1,6 +1,7 @@
 import {describe, expect, test} from 'vitest'
 import {decodeFailure} from '../../../src/lib/dialects/decode.ts'
 import type {Failure} from '../../../src/lib/dialects/model.ts'
+import {DIALECTS} from '../../../src/lib/dialects/registry.ts'
 import {
   carriedHeaders,
   headerStripper,
@@ -78,4 +79,31 @@ test('the type headers that the dead letter of a JSON serializer got are not sen
   for (const {record, source} of gained) {
     expect(kept(record, decodeFailure(record), false)).toEqual(source?.headers)
   }
+})
+
+describe('writing', () => {
+  /** What the frameworks add besides the set of one failure. */
+  const BESIDES = /^(?:spring|kafka_deliveryAttempt|kafka_listenerInfo|deserialization-failure-)/
+
+  test.each([
+    ['spring-dlt', 90],
+    ['spring-retry', 5],
+    ['streams', 50],
+    ['scst', 20],
+    ['smallrye', 40],
+    ['smallrye-retry', 5],
+  ] as const)('%s: the bytes that the framework itself wrote, in its order', (id, atLeast) => {
+    const dialect = DIALECTS.find(known => known.id === id)
+    let compared = 0
+    for (const {record} of [...LETTERS.values()].flat()) {
+      const failure = decodeFailure(record)
+      const sets = record.headers.filter(({name}) => name.toString() === 'retry_topic-attempts').length
+      if (failure.dialect !== id || failure.chain !== undefined || failure.hops !== undefined || sets > 1) continue
+      const strips = headerStripper(record, failure, {keepSideHeaders: true})
+      const set = record.headers.filter(({name}, index) => strips(name, index) && !BESIDES.test(name.toString()))
+      expect(dialect?.write?.(failure)).toEqual(set)
+      compared++
+    }
+    expect(compared).toBeGreaterThanOrEqual(atLeast)
+  })
 })

@@ -178,14 +178,17 @@ export function lastSpringIndex(headers: HeaderTable, matches: (name: string) =>
   return headers.lastIndexWhere(name => name === SPRING_GROUP || matches(name))
 }
 
-/** The exception headers in the order of the recoverer: the key's in front of the value's. */
+/** The exception headers in the order of the recoverer: the key's in front of the value's, the cause behind a class. */
 export function writeSpringExceptions({exception, keyException}: Failure, names: SpringNames): RecordHeader[] {
+  const cause = optionalText(names.exception.cause, exception?.cause)
+  const ofKeyOnly = exception?.class === undefined
   return [
     ...optionalText(names.keyException.class, keyException?.class),
+    ...(ofKeyOnly ? cause : []),
     ...optionalText(names.keyException.message, keyException?.message),
     ...optionalText(names.keyException.stack, keyException?.stack),
     ...optionalText(names.exception.class, exception?.class),
-    ...optionalText(names.exception.cause, exception?.cause),
+    ...(ofKeyOnly ? [] : cause),
     ...optionalText(names.exception.message, exception?.message),
     ...optionalText(names.exception.stack, exception?.stack),
   ]
