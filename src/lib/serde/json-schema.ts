@@ -9,7 +9,7 @@ import {createWithinTime, type WithinTime} from './within-time.ts'
 import type {DecodedValue, DecodeProblem} from './types.ts'
 
 /** Limit for one value: schemas can be written so that checking takes for ever. */
-const VALIDATION_MS = 500
+const VALIDATION_MS = 250
 /** Stands before the names of schemas, which are names and no addresses. */
 const BASE = 'kdlq:///'
 

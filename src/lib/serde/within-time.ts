@@ -1,5 +1,6 @@
 import {createContext, Script} from 'node:vm'
 import {DecodeFault} from './fault.ts'
+import {membersOf} from './objects.ts'
 
 /** Runs code of a library on data that nobody vouches for, and stops it when it takes too long. */
 export type WithinTime = (work: () => void) => void
@@ -17,7 +18,8 @@ export function createWithinTime(limitMs: number): WithinTime {
     try {
       script.runInContext(context, {timeout: limitMs})
     } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') {
+      // The error is one of the other context: no instance of our Error.
+      if (membersOf(error)['code'] === 'ERR_SCRIPT_EXECUTION_TIMEOUT') {
         throw new DecodeFault('schema', `checking by this schema takes more than ${limitMs} ms`)
       }
       throw error
