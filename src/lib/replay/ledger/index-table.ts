@@ -1,6 +1,7 @@
 import type {RecordCoordinates} from '../../dialects/model.ts'
 import {BugError} from '../../errors.ts'
-import {BestTable} from './best-table.ts'
+import {buildChains, SENT} from './chains.ts'
+import type {Chains} from './chains.ts'
 import {payloadSha256} from './checksum.ts'
 import {anyName, incarnationName, sourceName, wholeAddress} from './places.ts'
 import {hashOf, makeRows, Names, ROW_BYTES} from './rows.ts'
@@ -21,9 +22,6 @@ import type {
 const MAX_TEXTS = 65_536
 const FIRST_CAPACITY = 1024
 const FREE = 0
-/** States that stand for a record that was, or may have been, written to its target. */
-const SENT: ReadonlySet<LedgerState> = new Set(['sending', 'replayed'])
-
 /** What the headers of a dead letter say about where it failed. */
 export interface RecordOrigins {
   readonly origin?: RecordCoordinates | undefined
@@ -48,12 +46,6 @@ export interface OriginFact {
   readonly sameChecksum: boolean
 }
 
-interface Tables {
-  readonly target: BestTable
-  readonly origin: BestTable
-  readonly sum: BestTable
-}
-
 /**
  * What a ledger says about dead letters, compact: about 120 bytes an entry, all tables included (docs/ledger.md).
  * Entries come in the order of the ledger; a later one of the same key replaces the earlier.
@@ -75,7 +67,7 @@ export class LedgerIndex {
   readonly #texts = new Names(MAX_TEXTS)
   /** Where a search for it starts, by row; only of `sending` entries. */
   readonly #scanFrom = new Map<number, bigint>()
-  #tables: Tables | null = null
+  #chains: Chains | null = null
 
   /** Entries that count. */
   get size(): number {
@@ -113,7 +105,7 @@ export class LedgerIndex {
     rows.order[row] = ++this.#order
     this.#link(row)
     if (entry.scanFrom !== null && entry.state === 'sending') this.#scanFrom.set(row, entry.scanFrom)
-    this.#tables = null
+    this.#chains = null
   }
 
   /** Forget an entry (its key was deleted). */
@@ -196,22 +188,22 @@ export class LedgerIndex {
    * another record that looks the same.
    */
   attemptsOf(record: Pick<IndexedRecord, 'key' | 'value'>, failure: RecordOrigins, ref: SourceRef): number {
-    const tables = this.#built()
+    const chains = this.#chainTables()
     const {origin, last} = failure
     const places = [last, origin].map(place => wholeAddress(place, ref.clusterId))
     for (const address of places) {
       if (address === null) continue
-      const row = tables.target.find(this.#names.find(address.name), address.offset)
+      const row = chains.target.find(this.#names.find(address.name), address.offset)
       if (row >= 0) return this.#rows.attempt[row] ?? 0
     }
     for (const address of places.toReversed()) {
       if (address === null) continue
-      const row = tables.origin.find(this.#names.find(address.name), address.offset)
+      const row = chains.origin.find(this.#names.find(address.name), address.offset)
       if (row >= 0) return this.#rows.attempt[row] ?? 0
     }
     // Pointers have neither key nor value: that two of them are equal says nothing.
     if (record.key === null && record.value === null) return 0
-    const row = tables.sum.find(0, payloadSha256(record.key, record.value).readBigUInt64BE(0))
+    const row = chains.sum.find(0, payloadSha256(record.key, record.value).readBigUInt64BE(0))
     if (row < 0) return 0
     const targetPlace = this.#rows.targetPlace[row] ?? 0
     const isNumbered = (this.#rows.targetOffset[row] ?? -1n) >= 0n
@@ -226,7 +218,7 @@ export class LedgerIndex {
   sameOrigin(record: IndexedRecord, failure: RecordOrigins, ref: SourceRef): OriginFact | null {
     const address = wholeAddress(failure.origin, ref.clusterId)
     if (address === null) return null
-    const row = this.#built().origin.find(this.#names.find(address.name), address.offset)
+    const row = this.#chainTables().origin.find(this.#names.find(address.name), address.offset)
     if (row < 0) return null
     const source = this.#address(row)
     const isSame =
@@ -244,38 +236,13 @@ export class LedgerIndex {
     }
   }
 
-  #built(): Tables {
-    if (this.#tables !== null) return this.#tables
-    const rows = this.#rows
-    const tables: Tables = {
-      target: new BestTable(
-        this.size,
-        row => rows.targetPlace[row] ?? 0,
-        row => rows.targetOffset[row] ?? 0n,
-      ),
-      origin: new BestTable(
-        this.size,
-        row => rows.originPlace[row] ?? 0,
-        row => rows.originOffset[row] ?? 0n,
-      ),
-      sum: new BestTable(
-        this.size,
-        () => 0,
-        row => rows.sum[row] ?? 0n,
-      ),
-    }
-    const isBetter = (row: number, than: number): boolean => {
-      const difference = (rows.attempt[row] ?? 0) - (rows.attempt[than] ?? 0)
-      return difference === 0 ? this.#isLater(row, than) : difference > 0
-    }
-    for (const row of this.#liveRows()) {
-      if (!SENT.has(this.#state(row))) continue
-      if (rows.targetPlace[row] !== 0 && (rows.targetOffset[row] ?? -1n) >= 0n) tables.target.offer(row, isBetter)
-      if (rows.originPlace[row] !== 0) tables.origin.offer(row, isBetter)
-      tables.sum.offer(row, isBetter)
-    }
-    this.#tables = tables
-    return tables
+  #chainTables(): Chains {
+    this.#chains ??= buildChains(this.#rows, this.#liveRows(), {
+      size: this.size,
+      isSent: row => SENT.has(this.#state(row)),
+      isLater: (row, than) => this.#isLater(row, than),
+    })
+    return this.#chains
   }
 
   /** Later in the ledger. */
@@ -381,7 +348,7 @@ export class LedgerIndex {
         rows.state[row] = FREE
         this.#scanFrom.delete(row)
         this.#free.push(row)
-        this.#tables = null
+        this.#chains = null
         return
       }
       before = row
