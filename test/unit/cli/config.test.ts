@@ -58,6 +58,13 @@ describe('configuration files', () => {
     })
   })
 
+  test('what one file hides, no other file can show', async () => {
+    await user('redact: [iban]\nprofiles: {a: {redact: "card, iban"}}')
+    await project('redact: []')
+    expect(effectiveSettings(await load(), null).redact).toEqual(['iban'])
+    expect(effectiveSettings(await load(), 'a').redact).toEqual(['iban', 'card'])
+  })
+
   test('broken YAML is an error that names the file', async () => {
     await user('a: [')
     await expect(load()).rejects.toMatchObject({

@@ -6,7 +6,14 @@ import {errorCode} from '../guards.ts'
 import {CONSENT_FLAGS, connectionFlags} from '../flags.ts'
 import type {Environment} from '../io.ts'
 import {assertShape, projectFile, type Shape, userFile} from './schema.ts'
-import type {Configuration, EffectiveSettings, FlagValue, LoadedFile, Settings} from './settings.ts'
+import {
+  asList,
+  type Configuration,
+  type EffectiveSettings,
+  type FlagValue,
+  type LoadedFile,
+  type Settings,
+} from './settings.ts'
 
 export interface Places {
   readonly env: Environment
@@ -96,7 +103,7 @@ function checkDefaults(settings: Settings, path: string): void {
 
 /**
  * Settings in force. Keys of the profile win over those of the working directory's file, these over the user's file;
- * `readOnly: true` anywhere holds.
+ * `readOnly: true` anywhere holds, and so does every name in `redact`.
  * @param chosen `--profile` or `KDLQ_PROFILE`; null = what the files name
  * @throws ConfigError for a profile that does not exist
  */
@@ -115,10 +122,13 @@ export function effectiveSettings({user, project}: Configuration, chosen: string
   const layers: readonly Settings[] = [fromUser, fromProject, profile ?? {}]
   const defaults: Record<string, FlagValue> = {}
   for (const layer of layers) Object.assign(defaults, layer.defaults)
+  // What one file hides, no other file can show.
+  const redact = [...new Set(layers.flatMap(layer => asList(layer.redact)))]
   return {
     ...fromUser,
     ...fromProject,
     ...profile,
+    ...(redact.length === 0 ? {} : {redact}),
     defaults,
     readOnly: layers.some(layer => layer.readOnly === true),
     profileName: name,
