@@ -5,20 +5,22 @@ const MAX_CHARS = 2048
 const PAIRS: Readonly<Record<string, string>> = {'„': '“', '“': '”', '‘': '’', '‚': '‘', '«': '»', '「': '」', '‹': '›'}
 const SYMMETRIC = new Set(['"', "'", '`'])
 
-/** What a text must hold for a mask to be tried; most messages hold little of it. */
-type Need = 'digit' | string
+const DIGIT = 'a digit'
 
-/** In this order: a text that several of them fit is masked by the first. All of them are linear on any text. */
-const MASKS: readonly (readonly [Need, RegExp, string])[] = [
+/**
+ * In this order: a text that several of them fit is masked by the first. All of them are linear on any text. In front stands
+ * what a text must hold for the mask to be tried: most messages hold little of it.
+ */
+const MASKS: readonly (readonly [string, RegExp, string])[] = [
   ['-', /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, '<id>'],
-  ['digit', /\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?/g, '<time>'],
-  ['digit', /\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} \d\d \d\d:\d\d:\d\d [A-Z]{2,5} \d{4}\b/g, '<time>'],
-  ['digit', /\b\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?\b/g, '<time>'],
+  [DIGIT, /\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?/g, '<time>'],
+  [DIGIT, /\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} \d\d \d\d:\d\d:\d\d [A-Z]{2,5} \d{4}\b/g, '<time>'],
+  [DIGIT, /\b\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?\b/g, '<time>'],
   ['://', /\bhttps?:\/\/[^\s,;<>()[\]{}]+/gi, '<url>'],
   ['@', /\b[\w.%+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}\b/g, '<email>'],
-  ['digit', /(?<![\w.-])(?:[\w.-]{1,253}\/)?\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b/g, '<address>'],
+  [DIGIT, /(?<![\w.-])(?:[\w.-]{1,253}\/)?\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b/g, '<address>'],
   [':', /\[[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,8}\](?::\d{1,5})?/gi, '<address>'],
-  ['digit', /(?<![\w.-])(?:localhost|[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}):\d{2,5}\b(?!:)/g, '<address>'],
+  [DIGIT, /(?<![\w.-])(?:localhost|[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}):\d{2,5}\b(?!:)/g, '<address>'],
   [
     '/',
     /(?<![\w.#/])\/(?:app|data|dev|etc|home|mnt|opt|private|proc|root|run|srv|tmp|usr|Users|var)(?:\/[\w.@%+~-]+)+/g,
@@ -28,12 +30,12 @@ const MASKS: readonly (readonly [Need, RegExp, string])[] = [
   [':\\', /(?<![\w])[A-Za-z]:\\[\w.@%+~\\-]+/g, '<path>'],
   ['$$Lambda', /\$\$Lambda[$/][^\s,;:)\]]*/g, '$$$$Lambda'],
   ['@', /@[0-9a-f]{5,8}\b/g, '@<hash>'],
-  ['digit', /\b0x[0-9a-f]+\b/gi, '<n>'],
-  ['digit', /\b(?=[0-9a-f]{0,31}[0-9])[0-9a-f]{8,64}\b/gi, '<n>'],
-  ['digit', /\bP(?:\d+D)?T(?=\d)(?:\d+H)?(?:\d+M)?(?:\d+(?:\.\d+)?S)?\b/g, '<duration>'],
-  ['digit', /\b(?:\d{1,9}(?:ms|h|m|s)){2,5}\b/g, '<duration>'],
+  [DIGIT, /\b0x[0-9a-f]+\b/gi, '<n>'],
+  [DIGIT, /\b(?=[0-9a-f]{0,31}[0-9])[0-9a-f]{8,64}\b/gi, '<n>'],
+  [DIGIT, /\bP(?:\d+D)?T(?=\d)(?:\d+H)?(?:\d+M)?(?:\d+(?:\.\d+)?S)?\b/g, '<duration>'],
+  [DIGIT, /\b(?:\d{1,9}(?:ms|h|m|s)){2,5}\b/g, '<duration>'],
   [
-    'digit',
+    DIGIT,
     /(?<![\w.])[-+]?\d+(?:[.,]\d+)*(?:e[-+]?\d+)? ?(?:ns|us|µs|ms|s|m|h|secs?|seconds?|mins?|minutes?|hours?|days?|milliseconds?|nanoseconds?)(?![\w-])/g,
     '<duration>',
   ],
@@ -77,7 +79,7 @@ export function normaliseMessage(message: string, payloadTexts: ReadonlySet<stri
   text = maskDocuments(text)
   const hasDigit = /[0-9]/.test(text)
   for (const [need, pattern, mask] of MASKS) {
-    if (need === 'digit' ? hasDigit : text.includes(need)) text = text.replace(pattern, mask)
+    if (need === DIGIT ? hasDigit : text.includes(need)) text = text.replace(pattern, mask)
   }
   if (hasDigit) {
     text = text.replace(/[A-Za-z0-9]{5,64}/g, word => (isGenerated(word) ? '<id>' : word))
