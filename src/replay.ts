@@ -11,8 +11,16 @@ export type {CheckDefinition, CheckLevel, CheckSubject} from './lib/replay/check
 export {DEFAULT_HEADER_POLICY} from './lib/replay/header-policy.ts'
 export type {HeaderPolicy} from './lib/replay/header-policy.ts'
 export {murmur2, partitionForKey} from './lib/replay/murmur2.ts'
-export {PLAN_VERSION} from './lib/replay/plan.ts'
-export type {CheckResult, PlanCluster, PlanCounts, PlanRange, PlanSample, ReplayPlan} from './lib/replay/plan.ts'
+export {DEFAULT_ERRORS, PLAN_VERSION} from './lib/replay/plan.ts'
+export type {
+  CheckResult,
+  PlanCluster,
+  PlanCounts,
+  PlanErrors,
+  PlanRange,
+  PlanSample,
+  ReplayPlan,
+} from './lib/replay/plan.ts'
 export {readPlanFile, writePlanFile} from './lib/replay/plan-file.ts'
 export {planReplay} from './lib/replay/plan-replay.ts'
 export type {PlanDeps, PlanInput, PlannedReplay} from './lib/replay/plan-replay.ts'

@@ -3,6 +3,7 @@ import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import {afterEach, beforeEach, describe, expect, test} from 'vitest'
 import {openArchive} from '../../../src/lib/kafka/archive/archive-cluster.ts'
+import {KafkaError} from '../../../src/lib/errors.ts'
 import type {Cluster} from '../../../src/lib/kafka/ports.ts'
 import {archiveTarget} from '../../../src/lib/cli/replay-target.ts'
 import type {Delivery} from '../../../src/lib/replay/delivery.ts'
@@ -13,7 +14,7 @@ import {planReplay} from '../../../src/lib/replay/plan-replay.ts'
 import type {ReplayOutcome} from '../../../src/lib/replay/result.ts'
 import {runReplay} from '../../../src/lib/replay/run-replay.ts'
 import {FakeClock} from '../../support/fake-clock.ts'
-import {archiveOf, closeArchives, deadLetter, FakeTarget, inputFor, NOW} from './support.ts'
+import {archiveOf, closeArchives, deadLetter, FakeTarget, header, inputFor, NOW} from './support.ts'
 
 const RUN = 'r-01ARYZ6S410000000000000000'
 const OTHER = 'r-01ARYZ6S410000000000000001'
@@ -41,11 +42,22 @@ interface World {
   readonly path: string
 }
 
-async function archiveWorld(count: number): Promise<World> {
-  const source = await archiveOf(Array.from({length: count}, (_, offset) => deadLetter(offset)))
+async function archiveWorld(
+  count: number,
+  over: {readonly parkingTopic?: string; readonly capped?: readonly number[]} = {},
+): Promise<World> {
+  const {parkingTopic = null, capped = []} = over
+  const provenance = header('kdlq.replay', '{"run":"r-0","attempt":3,"deadLetter":"orders-dlq:0:9"}')
+  const source = await archiveOf(
+    Array.from({length: count}, (_, offset) => {
+      const letter = deadLetter(offset)
+      return capped.includes(offset) ? {...letter, headers: [provenance, ...letter.headers]} : letter
+    }),
+  )
   const path = join(dir, 'out')
   const target = (): Cluster => archiveTarget(path, async () => openArchive(path, {create: true}))
-  const input = await inputFor(source, {delivery: 'exactly-once', ledger: {kind: 'archive'}, handled: 'hide', rate: 20})
+  const ledger = {kind: 'archive'} as const
+  const input = await inputFor(source, {delivery: 'exactly-once', ledger, handled: 'hide', rate: 20, parkingTopic})
   const {plan} = await planReplay({source, target: target(), clock}, input)
   return {source, target, plan, kind: 'archive', path}
 }
@@ -98,8 +110,8 @@ async function run(
   return outcome
 }
 
-const lines = async (path: string): Promise<string[]> => {
-  const text = await readFile(join(path, 'orders.ndjson'), 'utf8')
+const lines = async (path: string, topic = 'orders'): Promise<string[]> => {
+  const text = await readFile(join(path, `${topic}.ndjson`), 'utf8')
   return text.split('\n').filter(line => line !== '')
 }
 
@@ -132,6 +144,28 @@ describe('an archive with its ledger', () => {
     expect(await lines(there.path)).toHaveLength(12)
   })
 
+  test('parked records lie in a file of the archive; a killed chunk of them is cut off too', async () => {
+    const capped = [0, 3, 4, 7, 9]
+    const there = await archiveWorld(12, {parkingTopic: 'parking', capped})
+    await run(there, {
+      kill: async () => {
+        await appendFile(join(there.path, 'parking.ndjson'), '{"topic":"parking","partition":0,"off')
+      },
+    })
+    const {result, error} = await run(there, {resume: true})
+    expect(error).toBeNull()
+    expect(result.counts).toMatchObject({selected: 12, replayed: 7, parked: 5, failed: 0})
+    expect(result.parking).toEqual({topic: 'parking', failed: 0, policy: 5})
+    const keys = (await lines(there.path, 'parking')).map(line => (JSON.parse(line) as {key: string}).key)
+    expect(keys).toEqual(capped.map(offset => `k-${offset}`))
+    expect(await lines(there.path)).toHaveLength(7)
+    const path = join(there.path, 'kdlq-ledger.ndjson')
+    expect(await findRun({kind: 'file', path}, RUN, clock)).toMatchObject({
+      parked: {failed: 0, policy: 5},
+      summary: {counts: {parked: 5}},
+    })
+  })
+
   test('a run that was killed stands in the way of another one until it is taken over', async () => {
     const there = await archiveWorld(8)
     await run(there, {kill: async () => undefined})
@@ -153,15 +187,15 @@ describe('an archive with its ledger', () => {
 })
 
 describe('at least once with a ledger file', () => {
-  const fileWorld = async (): Promise<World & {readonly fake: FakeTarget}> => {
+  const fileWorld = async (parkingTopic: string | null = null): Promise<World & {readonly fake: FakeTarget}> => {
     const source = await archiveOf([0, 1, 2].map(offset => deadLetter(offset)))
-    const fake = new FakeTarget({orders: {partitions: 6}})
+    const fake = new FakeTarget({orders: {partitions: 6}, parking: {partitions: 1}})
     fake.reader.offsets = async queries =>
       queries.map(({topic, partition}) => ({topic, partition, offset: 7n, error: null}))
     const path = join(dir, 'ledger.ndjson')
     const {plan} = await planReplay(
       {source, target: fake, clock},
-      await inputFor(source, {ledger: {kind: 'file', path}, handled: 'hide'}),
+      await inputFor(source, {ledger: {kind: 'file', path}, handled: 'hide', parkingTopic}),
     )
     return {source, target: () => fake, fake, plan, kind: 'file', path}
   }
@@ -179,5 +213,27 @@ describe('at least once with a ledger file', () => {
     expect(stated(seen[0] ?? '', 'sending')).toBe(3)
     expect(stated(seen[0] ?? '', 'replayed')).toBe(0)
     expect(stated(await readFile(there.path, 'utf8'), 'replayed')).toBe(3)
+  })
+
+  test('what the target refused is announced for the parking topic, parked, and told by runs', async () => {
+    const there = await fileWorld('parking')
+    there.fake.answer = ({topic}, records) =>
+      topic === 'orders' && records.some(({value}) => String(value) === 'v-1')
+        ? {error: new KafkaError('no', {code: 'E_INVALID_RECORD'}), recordErrors: []}
+        : null
+    const {result} = await run(there)
+    expect(result.counts).toMatchObject({replayed: 2, parked: 1, failed: 0})
+    const found = await findRun({kind: 'file', path: there.path}, RUN, clock)
+    expect(found).toMatchObject({
+      parked: {failed: 1, policy: 0},
+      summary: {counts: {replayed: 2, parked: 1}, metrics: {'total-record-failures': 1}},
+    })
+    const entries = (await readFile(there.path, 'utf8')).split('\n').filter(line => line.includes('orders-dlq:0:1|'))
+    const parsed = entries.map(line => (JSON.parse(line) as {value: {state: string; target: {topic: string}}}).value)
+    expect(parsed.map(({state, target}) => [state, target.topic])).toEqual([
+      ['sending', 'orders'],
+      ['sending', 'parking'],
+      ['parked', 'parking'],
+    ])
   })
 })

@@ -381,7 +381,7 @@ describe('records at the cap', () => {
       ],
     })
 
-  test('are parked by policy: no failure, no metric, and the plan shows them', async () => {
+  test('[CR-15] are parked by policy: no failure, no metric, and the plan shows them', async () => {
     const there = await world([capped(0), deadLetter(1), capped(2)], {parkingTopic: PARKING})
     expect(there.plan.counts).toEqual({selected: 3, toReplay: 1, skipped: 0, held: 0, parked: 2, refused: 0})
     const {result} = await there.run()
