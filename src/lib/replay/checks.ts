@@ -281,7 +281,7 @@ export const CHECKS: readonly CheckDefinition[] = [
     hint: 'nothing to do: the original is sent; a serializer of the dead letter producer wrote the copy anew',
     find: ({origin}) =>
       origin?.state === 'found' && origin.differences.length > 0
-        ? `the copy has another ${origin.differences.join(', another ')} than the original`
+        ? `the copy is not the original in its ${origin.differences.join(', ')}`
         : null,
   },
   {

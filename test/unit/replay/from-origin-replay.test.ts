@@ -206,7 +206,7 @@ describe('a copy that lost something', () => {
     })
     const there = await world([copy, original(41, {value: Buffer.of(0, 0, 0, 0, 7, 82)})])
     expect(found(there.plan)).toEqual({
-      'copy-differs': {level: 'warn', count: 1, detail: 'the copy has another value than the original'},
+      'copy-differs': {level: 'warn', count: 1, detail: 'the copy is not the original in its value'},
     })
     await run(there, there.plan)
     expect(there.target.written).toMatchObject([{value: Buffer.of(0, 0, 0, 0, 7, 82)}])
