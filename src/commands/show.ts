@@ -3,19 +3,23 @@ import {outputFormat} from '../lib/cli/base-command.ts'
 import {documentOutput} from '../lib/cli/document-output.ts'
 import {connectionFlags, filterFlags, selectionFlags, sourceArgs} from '../lib/cli/flags.ts'
 import {readRateOf} from '../lib/cli/connection.ts'
-import {compareWithOrigin} from '../lib/cli/origin.ts'
+import {headerMappingsOf} from '../lib/cli/config/settings.ts'
+import {lookAtOrigin} from '../lib/cli/origin.ts'
 import {LookCommand, lookFlags} from '../lib/cli/look-command.ts'
 import type {Request} from '../lib/cli/select.ts'
 import type {DeadLetter, Handled} from '../lib/dead-letter/model.ts'
 import {PartialFailureError, UsageError} from '../lib/errors.ts'
 import {findSameKey, SAME_KEY_BUDGET, type SameKey} from '../lib/dead-letter/same-key.ts'
+import {withHeaderMappings} from '../lib/dialects/families/custom.ts'
+import {DIALECTS} from '../lib/dialects/registry.ts'
 import {failureTimeline, type FailureHop} from '../lib/dialects/timeline.ts'
 import type {Cluster} from '../lib/kafka/ports.ts'
 import {formatAddress} from '../lib/kafka/record.ts'
 import {type DeadLetterJson, deadLetterToJson} from '../lib/render/dead-letter-json.ts'
 import type {DecodedJson} from '../lib/render/decoded-json.ts'
 import {envelope, jsonText} from '../lib/render/json.ts'
-import {type OriginComparison, renderDetail} from '../lib/render/record-detail.ts'
+import type {OriginComparison} from '../lib/render/origin-lines.ts'
+import {renderDetail} from '../lib/render/record-detail.ts'
 import {sanitizeBlock} from '../lib/render/sanitize.ts'
 import {formatSource, parseSource} from '../lib/select/source.ts'
 
@@ -101,13 +105,16 @@ Exit codes: 0 done; 3 there is no record at an address; 6 there is no such ledge
     const payloads = await this.payloads(flags)
     await using cluster = await this.open(request, flags)
     const shown: Shown[] = []
+    const dialects = withHeaderMappings(headerMappingsOf(await this.settings(flags.profile)), DIALECTS)
     const {scan, ledger} = await this.look(cluster, await this.freeze(cluster, request), flags, {payloads})
     for await (const deadLetter of scan) {
       const real = deadLetter.unredacted ?? deadLetter
       shown.push({
         deadLetter,
         decoded: payloads.toJson(deadLetter),
-        origin: flags.origin ? await this.compare(cluster, real) : null,
+        origin: flags.origin
+          ? await lookAtOrigin(cluster, real, {signal: this.signal, dialects, hidden: real !== deadLetter})
+          : null,
         history: ledger?.history(real.record) ?? null,
         sameKey: flags['same-key'] ? await this.sameKey(cluster, real, flags) : undefined,
       })
@@ -168,10 +175,6 @@ Exit codes: 0 done; 3 there is no record at an address; 6 there is no such ledge
     const readRate = readRateOf(flags, await this.settings(flags.profile))
     const deps = {cluster, clock: this.clock}
     return findSameKey(deps, deadLetter, SAME_KEY_BUDGET, {signal: this.signal, readRate})
-  }
-
-  private async compare(cluster: Cluster, deadLetter: DeadLetter): Promise<OriginComparison> {
-    return compareWithOrigin(cluster, deadLetter, {clock: this.clock, signal: this.signal})
   }
 
   private async printRaw(shown: readonly Shown[]): Promise<void> {

@@ -1,43 +1,52 @@
-import type {Clock} from '../clock.ts'
-import {freezeSelection} from '../dead-letter/freeze.ts'
 import type {DeadLetter} from '../dead-letter/model.ts'
-import {scanDeadLetters} from '../dead-letter/scan.ts'
+import type {Dialect} from '../dialects/dialect.ts'
+import {originalPayload} from '../dialects/restore.ts'
 import {isKdlqError} from '../errors.ts'
 import type {Cluster} from '../kafka/ports.ts'
 import type {KafkaRecord} from '../kafka/record.ts'
-import type {OriginComparison} from '../render/record-detail.ts'
-import {compileFilters} from '../select/compile.ts'
-import {NO_FILTERS} from '../select/filter-spec.ts'
-import {selectAll} from '../select/selection.ts'
+import {bytesToJson} from '../render/bytes.ts'
+import type {OriginComparison, OriginRecordJson, PartDifference} from '../render/origin-lines.ts'
+import {compareWithOrigin} from '../replay/from-origin-compare.ts'
+import {OriginReader} from '../replay/from-origin.ts'
 
 /**
- * Reads the record at the origin of a dead letter and compares key and value byte by byte. What cannot be read is data,
- * not an error.
+ * Read the record at the origin of a dead letter and compare key, value and headers byte by byte. What cannot be read is
+ * data, not an error.
+ * @param options.hidden the origin record itself is not to be shown
  */
-export async function compareWithOrigin(
+export async function lookAtOrigin(
   cluster: Cluster,
-  {failure: {origin}, record}: DeadLetter,
-  {clock, signal}: {readonly clock: Clock; readonly signal: AbortSignal},
+  letter: DeadLetter,
+  {
+    signal,
+    dialects,
+    hidden,
+  }: {
+    readonly signal: AbortSignal
+    readonly dialects: readonly Dialect[]
+    readonly hidden: boolean
+  },
 ): Promise<OriginComparison> {
-  const {topic, partition, offset} = origin ?? {}
-  if (
-    topic === undefined ||
-    partition === undefined ||
-    partition < 0 ||
-    offset === undefined ||
-    !/^[0-9]{1,19}$/.test(offset)
-  ) {
+  const {topic, partition, offset} = letter.failure.origin ?? {}
+  if (topic === undefined || partition === undefined || offset === undefined || !/^\d{1,19}$/.test(offset)) {
     return {state: 'unknown', reason: 'the headers name no origin offset'}
   }
   try {
-    const selection = {
-      ...selectAll([{kind: 'address', address: {topic, partition, offset: BigInt(offset)}}]),
-      isolationLevel: 'read_uncommitted' as const,
-    }
-    const frozen = await freezeSelection(cluster, selection, {clock, readBaseline: async () => []}, {signal})
-    const scan = scanDeadLetters(cluster, frozen, await compileFilters(NO_FILTERS), {signal})
-    for await (const found of scan) return compareRecords(record, found.record)
-    return {state: 'gone', reason: `there is no record at ${topic}:${partition}:${offset} any more`}
+    const reader = new OriginReader({source: cluster, target: cluster})
+    const [answer] = await reader.fetch([{topic, partition, offset: BigInt(offset)}], {signal})
+    if (answer === undefined) return {state: 'unknown', reason: 'nobody could say'}
+    const finding = compareWithOrigin(letter, answer, dialects)
+    if (!('record' in finding)) return finding
+    const record = hidden ? {} : {record: toJson(finding.record)}
+    if (finding.state === 'other') return {state: 'other', reason: finding.reason, ...record}
+    const {differences} = finding
+    if (letter.failure.payload === 'absent') return {state: 'there', ...record}
+    if (differences.length === 0) return {state: 'same', ...record}
+    const copy = originalPayload(letter.record, letter.failure)
+    const parts = differences.flatMap(part =>
+      part === 'headers' ? [] : [differenceOf(part, copy[part], finding.record[part])],
+    )
+    return {state: 'differs', differences, parts, ...record}
   } catch (error) {
     signal.throwIfAborted()
     if (!isKdlqError(error)) throw error
@@ -45,12 +54,18 @@ export async function compareWithOrigin(
   }
 }
 
-function compareRecords(dead: KafkaRecord, origin: KafkaRecord): OriginComparison {
-  const differences = (['key', 'value'] as const).filter(part => !isSame(dead[part], origin[part]))
-  return differences.length === 0 ? {state: 'same'} : {state: 'differs', differences}
+function differenceOf(part: PartDifference['part'], copy: Buffer | null, origin: Buffer | null): PartDifference {
+  const shorter = Math.min(copy?.length ?? 0, origin?.length ?? 0)
+  let at = 0
+  while (at < shorter && copy?.[at] === origin?.[at]) at++
+  return {part, at, deadLetterBytes: copy?.length ?? null, originBytes: origin?.length ?? null}
 }
 
-function isSame(left: Buffer | null, right: Buffer | null): boolean {
-  if (left === null || right === null) return left === right
-  return left.equals(right)
+function toJson({timestamp, key, value, headers}: KafkaRecord): OriginRecordJson {
+  return {
+    timestamp: timestamp === null ? null : `${timestamp}`,
+    key: bytesToJson(key),
+    value: bytesToJson(value),
+    headers: headers.map(header => [header.name.toString('utf8'), bytesToJson(header.value)]),
+  }
 }

@@ -8,6 +8,7 @@ import {bytesToFullText, bytesToText} from './bytes.ts'
 import {formatCoordinates} from './dead-letter-view.ts'
 import type {DecodedJson} from './decoded-json.ts'
 import {formatBytes, plural} from './numbers.ts'
+import {type OriginComparison, originLines} from './origin-lines.ts'
 import type {Tone} from './paint.ts'
 import {payloadLines} from './payload.ts'
 import {sanitize} from './sanitize.ts'
@@ -18,13 +19,6 @@ import {formatAge, formatTimestamp} from './time.ts'
 import {timelineLines} from './timeline.ts'
 import type {RenderContext} from './view.ts'
 import {displayWidth} from './width.ts'
-
-/** The record at the origin, beside the dead letter. */
-export type OriginComparison =
-  | {readonly state: 'same'}
-  | {readonly state: 'differs'; readonly differences: readonly string[]}
-  /** No longer there, never there, or not readable; `reason` says which. */
-  | {readonly state: 'gone' | 'unknown'; readonly reason: string}
 
 export interface DetailOptions {
   readonly fullStack: boolean
@@ -115,16 +109,6 @@ function originText(coordinates: RecordCoordinates | undefined, {width, nowMs}: 
   const timestamp = coordinates?.timestamp
   if (timestamp === undefined || timestamp.startsWith('-')) return place
   return `${place} at ${formatTimestamp(timestamp)}${width === null ? '' : ` (${formatAge(timestamp, nowMs)})`}`
-}
-
-function* originLines(
-  origin: OriginComparison,
-  line: (label: string, value: string, tone?: Tone) => string,
-): Generator<string> {
-  if (origin.state === 'same') yield line('at origin', 'the same key and value are still there', 'good')
-  else if (origin.state === 'differs') {
-    yield line('at origin', `the record there differs: ${origin.differences.join(', ')}`, 'warn')
-  } else yield line('at origin', `${origin.state}: ${origin.reason}`, 'warn')
 }
 
 function* historyLines(history: readonly Handled[], {paint}: RenderContext): Generator<string> {

@@ -3,8 +3,6 @@ import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import {afterEach, beforeEach, describe, expect, test} from 'vitest'
 import {joinClusters} from '../../../src/lib/cli/joined-cluster.ts'
-import {compareWithOrigin} from '../../../src/lib/cli/origin.ts'
-import {createDeadLetter} from '../../../src/lib/dead-letter/dead-letter.ts'
 import {exportRecords} from '../../../src/lib/dead-letter/export.ts'
 import {importRecords, planImport} from '../../../src/lib/dead-letter/import.ts'
 import {KafkaError} from '../../../src/lib/errors.ts'
@@ -238,37 +236,5 @@ describe('several archives', () => {
     await joined.close()
     const twice = joinClusters([await archiveOf([record()], 'one'), await archiveOf([record()], 'two')])
     await expect(twice).rejects.toThrow('topic orders-dlq is in two archives: one and two')
-  })
-})
-
-describe('the record at the origin', () => {
-  const clock = new FakeClock()
-  const {signal} = new AbortController()
-  const dead = (origin: {topic: string; partition: number; offset: string} | undefined, value = 'v') => ({
-    record: record({value: Buffer.from(value)}),
-    address: 'orders-dlq:0:0',
-    fingerprint: null,
-    failure: {dialect: 'connect', ...(origin === undefined ? {} : {origin})},
-  })
-
-  test('same, different, gone, unknown', async () => {
-    await using cluster = await archiveOf(
-      [record({topic: 'orders', offset: 5n}), record({topic: 'orders', offset: 7n})],
-      'x',
-    )
-    const at = {topic: 'orders', partition: 0, offset: '5'}
-    expect(await compareWithOrigin(cluster, dead(at), {clock, signal})).toEqual({state: 'same'})
-    expect(await compareWithOrigin(cluster, dead(at, 'other'), {clock, signal})).toEqual({
-      state: 'differs',
-      differences: ['value'],
-    })
-    expect(await compareWithOrigin(cluster, dead({...at, offset: '6'}), {clock, signal})).toMatchObject({state: 'gone'})
-    expect(await compareWithOrigin(cluster, dead({...at, topic: 'nowhere'}), {clock, signal})).toMatchObject({
-      state: 'unknown',
-    })
-    expect(await compareWithOrigin(cluster, dead(undefined), {clock, signal})).toMatchObject({state: 'unknown'})
-    expect(await compareWithOrigin(cluster, createDeadLetter(record({headers: []})), {clock, signal})).toMatchObject({
-      state: 'unknown',
-    })
   })
 })

@@ -153,11 +153,18 @@ describe('one dead letter in full', () => {
     expect(detail({value: Buffer.from('{"a": 9007199254740993}')})).toContain('{"a": 9007199254740993}\n')
   })
 
+  const DIFFERENT = {
+    state: 'differs',
+    differences: ['value', 'headers'],
+    parts: [{part: 'value', at: 0, deadLetterBytes: 5, originBytes: null}],
+  } as const
+
   test('the record at the origin: same, different, gone', () => {
-    expect(detail({}, {origin: {state: 'same'}})).toContain('the same key and value')
-    expect(detail({}, {origin: {state: 'differs', differences: ['value', 'headers']}})).toContain(
-      'differs: value, headers',
-    )
+    expect(detail({}, {origin: {state: 'same'}})).toContain('the same key, value and headers')
+    expect(detail({}, {origin: DIFFERENT})).toContain('differs: value, headers')
+    expect(detail({}, {origin: DIFFERENT})).toContain('value: 5 bytes here, null there; the first difference is byte 0')
+    expect(detail({}, {origin: {state: 'there'}})).toContain('only points to it')
+    expect(detail({}, {origin: {state: 'other', reason: 'of time 5'}})).toContain('another record: of time 5')
     expect(detail({}, {origin: {state: 'gone', reason: 'the offset was deleted'}})).toContain(
       'gone: the offset was deleted',
     )
