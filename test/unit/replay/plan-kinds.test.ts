@@ -13,11 +13,13 @@ import {archiveOf, closeArchives, deadLetter, FakeTarget, inputFor, NOW} from '.
 afterEach(closeArchives)
 
 const hex = (text: string): Buffer => Buffer.from(text, 'hex')
-const PLACE = [
-  ['partition', hex('00000003')],
-  ['offset', hex('000000000000002a')],
-  ['timestamp', hex('0000018bcfe56800')],
-] as const
+const place = (prefix: string, offset: string) =>
+  [
+    [`${prefix}original-topic`, 'orders'],
+    [`${prefix}original-partition`, hex('00000003')],
+    [`${prefix}original-offset`, hex(offset)],
+    [`${prefix}original-timestamp`, hex('0000018bcfe56800')],
+  ] as const
 
 /** A connector's, one of Spring's recoverer and one of Spring's retry topics, all of one topic. */
 const RECORDS = [
@@ -25,24 +27,19 @@ const RECORDS = [
   deadLetter(1, {
     headers: recordWith([
       ['app', '1'],
-      ['kafka_dlt-original-topic', 'orders'],
-      ...PLACE.map(([name, value]) => [`kafka_dlt-original-${name}`, value] as const),
+      ...place('kafka_dlt-', '000000000000002a'),
       ['__TypeId__', 'java.util.LinkedHashMap'],
     ]).headers,
   }),
   deadLetter(2, {
-    headers: recordWith([
-      ['kafka_original-topic', 'orders'],
-      ...PLACE.map(([name, value]) => [`kafka_original-${name}`, value] as const),
-      ['retry_topic-attempts', hex('00000004')],
-    ]).headers,
+    headers: recordWith([...place('kafka_', '000000000000002b'), ['retry_topic-attempts', hex('00000004')]]).headers,
   }),
 ]
 
 async function planOf(over: {-readonly [name in keyof PlanInput]?: PlanInput[name]}): Promise<ReplayPlan> {
   const source = await archiveOf(RECORDS)
   const target = new FakeTarget({orders: {partitions: 6}})
-  const input = await inputFor(source, {...over, allow: ['duplicate-origin', 'expiry', 'stale-key']})
+  const input = await inputFor(source, over)
   const {plan} = await planReplay({source, target, clock: new FakeClock({now: NOW})}, input)
   expect(validatePlan(JSON.parse(JSON.stringify(plan)))).toEqual(plan)
   return plan
