@@ -1,5 +1,5 @@
 import {readFile} from 'node:fs/promises'
-import {type VerdictRule, VERDICTS} from '../dead-letter/verdict.ts'
+import {type VerdictRule, VERDICTS} from '../dead-letter/verdict-rules.ts'
 import {ConfigError} from '../errors.ts'
 import {didYouMean} from '../select/suggest.ts'
 import {isRecord} from './guards.ts'

@@ -6,7 +6,8 @@ import {GROUP_KEYS} from './group-keys.ts'
 import type {GroupKey, GroupValue} from './group-keys.ts'
 import type {DeadLetter} from './model.ts'
 import {createJudge} from './verdict.ts'
-import type {Judge, Judgement, Verdict} from './verdict.ts'
+import type {Judge, Judgement} from './verdict.ts'
+import type {Verdict} from './verdict-rules.ts'
 
 /** Dead letters that have the same values under the `by` words. JSON as it is. */
 export interface FailureGroup {

@@ -1,31 +1,7 @@
 import {headlineOf} from '../dialects/root-cause.ts'
 import {createGlob, isGlob} from '../select/glob.ts'
 import type {DeadLetter} from './model.ts'
-import {VERDICT_RULES} from './verdict-rules.ts'
-
-/**
- * What a replay can do about a failure: succeed later by itself, succeed once something was fixed, or never, because the
- * record itself cannot be read.
- */
-export type Verdict = 'transient' | 'needs-fix' | 'never'
-
-export const VERDICTS: readonly Verdict[] = ['transient', 'needs-fix', 'never']
-
-/** Members that are given have to fit all; of the values of one member, one is enough. */
-export interface VerdictRule {
-  readonly verdict: Verdict
-  /** For people, one line. */
-  readonly reason: string
-  /** Class of the root cause or of the exception: full name, simple name or glob. */
-  readonly exceptions?: readonly string[]
-  /** Stages in the words of the failure. */
-  readonly stages?: readonly string[]
-  /** Texts that the message has somewhere, whatever their case; or tests of the message. */
-  readonly messages?: readonly (string | MessageTest)[]
-  readonly fingerprints?: readonly string[]
-}
-
-export type MessageTest = (message: string) => boolean
+import {type Verdict, VERDICT_RULES, type VerdictRule} from './verdict-rules.ts'
 
 /** JSON as it is. */
 export interface Judgement {

@@ -1,6 +1,6 @@
 import {describe, expect, test} from 'vitest'
-import {createJudge, type Verdict, type VerdictRule, VERDICTS} from '../../../src/lib/dead-letter/verdict.ts'
-import {VERDICT_RULES} from '../../../src/lib/dead-letter/verdict-rules.ts'
+import {createJudge} from '../../../src/lib/dead-letter/verdict.ts'
+import {type Verdict, VERDICT_RULES, type VerdictRule, VERDICTS} from '../../../src/lib/dead-letter/verdict-rules.ts'
 import type {Failure} from '../../../src/lib/dialects/model.ts'
 
 const letter = (failure: Partial<Failure>, fingerprint: string | null = null) => ({
