@@ -70,9 +70,11 @@ export function originalTimestamp(
   failure: Failure,
   dialects: readonly Dialect[] = DIALECTS,
 ): bigint | null {
-  const headers = new HeaderTable(record.headers)
+  // A family that is alone has said all it knows.
+  const headers = failure.chain === undefined ? null : new HeaderTable(record.headers)
   for (const dialect of dialectsOf(failure, dialects).toReversed()) {
-    const recorded = dialect.read(record, headers)?.failure.origin?.timestamp
+    const {origin} = headers === null ? failure : (dialect.read(record, headers)?.failure ?? {})
+    const recorded = origin?.timestamp
     if (recorded !== undefined) return usable(BigInt(recorded))
     if (!dialect.keepsTimestamp) return null
   }
