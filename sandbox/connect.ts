@@ -15,6 +15,8 @@ export interface ConnectOptions {
   /** Worker properties; they win over the sandbox's own. */
   readonly configs?: Readonly<Record<string, string>>
   readonly detached?: boolean
+  /** Let `readMBeans` ask this worker. */
+  readonly mbeans?: boolean
 }
 
 export type ConnectorConfig = Readonly<Record<string, string>>
@@ -39,9 +41,14 @@ export interface ConnectClient {
   waitFor(name: string, state: 'RUNNING' | 'FAILED' | 'PAUSED'): Promise<void>
 }
 
+/** Canonical name of an MBean, then attribute, then value. */
+export type MBeans = Readonly<Record<string, Readonly<Record<string, unknown>>>>
+
 export interface ConnectWorker extends ConnectClient, AsyncDisposable {
   readonly pid: number
   readonly logFile: string
+  /** Attributes by name of the MBeans that match a pattern, e.g. `kafka.connect:type=task-error-metrics,*`. */
+  readMBeans(pattern: string): Promise<MBeans>
   stop(): Promise<void>
   kill(): Promise<void>
   /** For a detached one: keep it although its starter ends. */
@@ -56,14 +63,18 @@ export async function startConnect(options: ConnectOptions): Promise<ConnectWork
   const libs = await ensureLibs(options.version)
   await endStaleProcesses()
   await mkdir(options.dir, {recursive: true})
-  const [port = 0] = await freePorts(1)
+  const [port = 0, mbeansPort = 0] = await freePorts(2)
   const configFile = join(options.dir, 'worker.properties')
   const url = `http://127.0.0.1:${port}`
   await writeFile(configFile, properties({...workerConfig(options, url, libs.pluginsDir), ...options.configs}))
   const java = startJava({
     name: 'Connect worker',
     classPath: libs.classPath,
-    args: ['org.apache.kafka.connect.cli.ConnectDistributed', configFile],
+    args: [
+      ...(options.mbeans === true ? ['--mbeans', String(mbeansPort)] : []),
+      'org.apache.kafka.connect.cli.ConnectDistributed',
+      configFile,
+    ],
     jvm: [`-Dlog4j2.configurationFile=${join(sandboxDir, 'log4j2.properties')}`],
     logFile: join(options.dir, 'worker.log'),
     detached: options.detached ?? false,
@@ -79,6 +90,7 @@ export async function startConnect(options: ConnectOptions): Promise<ConnectWork
     ...client,
     pid: java.pid,
     logFile: java.logFile,
+    readMBeans: pattern => readMBeans(mbeansPort, pattern),
     stop: () => java.stop(),
     kill: () => java.kill(),
     release: () => java.release(),
@@ -110,6 +122,13 @@ function workerConfig(options: ConnectOptions, url: string, pluginsDir: string):
     'plugin.path': pluginsDir,
     'plugin.discovery': 'service_load',
   }
+}
+
+/** @throws SandboxError when the worker was started without them, or the pattern is none */
+async function readMBeans(port: number, pattern: string): Promise<MBeans> {
+  const response = await fetch(`http://127.0.0.1:${port}/?${pattern}`, {signal: AbortSignal.timeout(30_000)})
+  if (!response.ok) throw new SandboxError(`MBeans answered ${response.status}: ${await response.text()}`)
+  return (await response.json()) as MBeans
 }
 
 async function answers(url: string): Promise<boolean> {

@@ -67,6 +67,8 @@ test('Cast works on fields, of maps and of structs, and leaves null alone', () =
   expect(() => cast.apply(record({value: 'text'}))).toThrow(
     'Only Map objects supported in absence of schema for [cast types], found: java.lang.String',
   )
+  const valueText = {valueSchema: new StringConverter().toConnectData('t', null).schema, value: 'text'}
+  expect(() => cast.apply(record(valueText))).toThrow('Cannot list fields on non-struct type')
   expect(() => new Cast('Value', 'a:uuid')).toThrow('Invalid type found in casting spec: uuid')
 })
 

@@ -43,6 +43,7 @@ export class Cast implements Transformation {
       const target = schema === null ? null : dataSchema(this.#whole)
       return record.newRecord(replaceHalf(this.#half, target, castTo(value, this.#whole)))
     }
+    if (schema !== null && schema.type !== 'STRUCT') throw new DataException('Cannot list fields on non-struct type')
     if (schema !== null && isDataSchema(schema)) return this.#struct(record, schema, requireStruct(value, PURPOSE))
     const map = new Map(requireMap(value, PURPOSE))
     for (const [field, type] of this.#fields) map.set(field, castTo(map.get(field) ?? null, type))

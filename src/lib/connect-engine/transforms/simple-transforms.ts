@@ -1,7 +1,7 @@
 import {isDataSchema} from '../converters/schema.ts'
 import {ConfigException} from '../config-value.ts'
 import type {ConnectRecordFields} from '../data.ts'
-import {JavaException} from '../errors.ts'
+import {DataException, JavaException} from '../errors.ts'
 import {compileJavaPattern, type JavaPattern} from '../java-pattern/compile.ts'
 import {type Half, halfOf, replaceHalf, requireMap, requireStruct} from './operating.ts'
 import type {Predicate, TransformableRecord, Transformation} from './transformation.ts'
@@ -29,6 +29,7 @@ export class ExtractField implements Transformation {
       return record.newRecord(replaceHalf(this.#half, null, field))
     }
     const struct = isNull ? null : requireStruct(value, EXTRACTION)
+    if (schema.type !== 'STRUCT') throw new DataException('Cannot look up fields on non-struct type')
     const field = isDataSchema(schema) ? schema.fields.find(({name}) => name === this.#field) : undefined
     if (field === undefined) {
       const message = `Unknown field: ${this.#field}`

@@ -7,9 +7,10 @@ import java.util.Arrays;
 /**
  * Runs one main class in a process that cannot outlive its parent.
  *
- * <p>Usage: {@code Launcher [--lifeline] [--format ARG... --] MAIN ARG...}. With {@code --lifeline} the process ends as soon
+ * <p>Usage: {@code Launcher [--lifeline] [--mbeans PORT] [--format ARG... --] MAIN ARG...}. With {@code --lifeline} the process ends as soon
  * as standard input closes, which the operating system does even when the parent is killed. With {@code --format} the data
- * folder is formatted first by Kafka's own storage tool, in this process: one JVM start fewer.
+ * folder is formatted first by Kafka's own storage tool, in this process: one JVM start fewer. With {@code --mbeans} the MBeans
+ * of the process can be read over HTTP.
  */
 public final class Launcher {
   private Launcher() {}
@@ -19,6 +20,10 @@ public final class Launcher {
     if (next < args.length && args[next].equals("--lifeline")) {
       next++;
       watchParent();
+    }
+    if (next < args.length && args[next].equals("--mbeans")) {
+      MBeanPage.serve(Integer.parseInt(args[next + 1]));
+      next += 2;
     }
     if (next < args.length && args[next].equals("--format")) {
       int end = Arrays.asList(args).indexOf("--");

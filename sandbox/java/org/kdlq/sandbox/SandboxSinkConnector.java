@@ -11,12 +11,15 @@ import org.apache.kafka.connect.sink.SinkConnector;
 public class SandboxSinkConnector extends SinkConnector {
   static final String OUTPUT_DIR = "sink.output.dir";
   static final String REJECT = "sink.reject";
+  static final String BUSY_PUTS = "sink.busy.puts";
 
   private static final ConfigDef CONFIG = new ConfigDef()
       .define(OUTPUT_DIR, ConfigDef.Type.STRING, ConfigDef.Importance.HIGH,
           "Folder for the files CONNECTOR-TASK.ndjson: one line for each processed record.")
       .define(REJECT, ConfigDef.Type.LIST, List.of(), ConfigDef.Importance.HIGH,
-          "Rules by which records are refused: " + Rule.names() + ". Empty: every record is processed.");
+          "Rules by which records are refused: " + Rule.names() + ". Empty: every record is processed.")
+      .define(BUSY_PUTS, ConfigDef.Type.INT, 0, ConfigDef.Importance.LOW,
+          "How many times a put with records fails retriably, after it reported what it refuses, before one goes through.");
 
   private Map<String, String> config;
 

@@ -14,6 +14,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import org.apache.kafka.connect.errors.ConnectException;
+import org.apache.kafka.connect.errors.RetriableException;
 import org.apache.kafka.connect.header.Header;
 import org.apache.kafka.connect.sink.ErrantRecordReporter;
 import org.apache.kafka.connect.sink.SinkRecord;
@@ -35,11 +36,13 @@ public class SandboxSinkTask extends SinkTask {
   private List<Rule> rules;
   private ErrantRecordReporter reporter;
   private FileChannel output;
+  private int busyPuts;
 
   @Override
   public void start(Map<String, String> props) {
     rules = Rule.list(props.getOrDefault(SandboxSinkConnector.REJECT, "")).stream().map(Rule::byName).toList();
     reporter = context.errantRecordReporter();
+    busyPuts = Integer.parseInt(props.getOrDefault(SandboxSinkConnector.BUSY_PUTS, "0"));
     Path folder = Path.of(props.get(SandboxSinkConnector.OUTPUT_DIR));
     try {
       Files.createDirectories(folder);
@@ -58,6 +61,11 @@ public class SandboxSinkTask extends SinkTask {
       if (refusal == null) lines.append(ArchiveLine.text(line(record))).append('\n');
       else if (reporter == null) throw new ConnectException("record refused and no reporter configured", refusal);
       else reporter.report(record, refusal);
+    }
+    if (!records.isEmpty() && busyPuts > 0) {
+      busyPuts--;
+      context.timeout(50);
+      throw new RetriableException("the sink is busy");
     }
     if (lines.length() == 0) return;
     try {

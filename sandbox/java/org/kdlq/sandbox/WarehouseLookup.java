@@ -10,17 +10,23 @@ import org.apache.kafka.connect.transforms.Transformation;
 
 /**
  * A transformation that adds a field {@code warehouse} by the field {@code sku} and fails like one that asks a service: for good
- * when there is no answer ({@code X-...}), retriably when the service is down ({@code D-...}), with an ordinary Java exception
- * when the data are not what it expects.
+ * when there is no answer ({@code X-...}), retriably when the service is down ({@code D-...}; for so many attempts as are
+ * configured, or always), with an ordinary Java exception when the data are not what it expects.
  */
 public class WarehouseLookup<R extends ConnectRecord<R>> implements Transformation<R> {
   static final String LENIENT = "lenient";
 
+  static final String DOWN_ATTEMPTS = "down.attempts";
+
   private boolean lenient;
+  private int downAttempts;
+  private int failedAttempts;
 
   @Override
   public void configure(Map<String, ?> configs) {
     lenient = Boolean.parseBoolean(String.valueOf(configs.get(LENIENT)));
+    Object attempts = configs.get(DOWN_ATTEMPTS);
+    downAttempts = attempts == null ? Integer.MAX_VALUE : Integer.parseInt(String.valueOf(attempts));
   }
 
   @Override
@@ -32,16 +38,21 @@ public class WarehouseLookup<R extends ConnectRecord<R>> implements Transformati
         record.timestamp());
   }
 
-  private static String warehouseOf(String sku) {
+  private String warehouseOf(String sku) {
     if (sku.startsWith("X-")) throw new DataException("no warehouse holds " + sku);
-    if (sku.startsWith("D-")) throw new RetriableException("lookup of " + sku + " failed");
+    if (sku.startsWith("D-")) {
+      if (failedAttempts++ < downAttempts) throw new RetriableException("lookup of " + sku + " failed");
+      failedAttempts = 0;
+    }
     return "wh-" + Integer.parseInt(sku.substring(sku.indexOf('-') + 1)) % 3;
   }
 
   @Override
   public ConfigDef config() {
     return new ConfigDef().define(LENIENT, ConfigDef.Type.BOOLEAN, false, ConfigDef.Importance.MEDIUM,
-        "Every sku is known: the fault is removed.");
+        "Every sku is known: the fault is removed.")
+        .define(DOWN_ATTEMPTS, ConfigDef.Type.INT, Integer.MAX_VALUE, ConfigDef.Importance.MEDIUM,
+            "How many attempts fail before the service is up again for one record.");
   }
 
   @Override
