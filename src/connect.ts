@@ -50,5 +50,54 @@ export type {FutureState, ReportFuture, TopicPartition} from './lib/connect-engi
 export type {ErrorReporter, LogEvent, LogSink} from './lib/connect-engine/reporter.ts'
 export {STAGE_RULES, STAGES} from './lib/connect-engine/stage.ts'
 export type {Stage, StageRule} from './lib/connect-engine/stage.ts'
+export {dlqAdminProperties, dlqProducerProperties} from './lib/connect-engine/client-properties.ts'
+export type {ClientLayers} from './lib/connect-engine/client-properties.ts'
+export {
+  ErrorHandlingConfig,
+  parseErrorHandlingConfig,
+  validateErrorHandling,
+  validateKeys,
+  validateTopics,
+} from './lib/connect-engine/config.ts'
+export type {ConfigOptions, ConfigValidation, ConnectorProperties} from './lib/connect-engine/config.ts'
+export {CONFIG_DEFINITIONS} from './lib/connect-engine/config-definitions.ts'
+export type {ConfigDefinition, ConfigType, ConnectorKind} from './lib/connect-engine/config-definitions.ts'
+export {ConfigException} from './lib/connect-engine/config-value.ts'
+export type {ConfigValue} from './lib/connect-engine/config-value.ts'
+export {JsonConverter} from './lib/connect-engine/converters/json-converter.ts'
+export {dataSchema, Struct} from './lib/connect-engine/converters/schema.ts'
+export type {DataSchema, SchemaField} from './lib/connect-engine/converters/schema.ts'
+export {
+  ByteArrayConverter,
+  SimpleHeaderConverter,
+  StringConverter,
+} from './lib/connect-engine/converters/simple-converters.ts'
+export type {PartitionOffset} from './lib/connect-engine/partition-offsets.ts'
+export {createPlugins, PLUGINS} from './lib/connect-engine/plugins.ts'
+export type {PluginRegistry, PluginSettings, SinkPlugins} from './lib/connect-engine/plugins.ts'
+export {processSinkRecord} from './lib/connect-engine/sink-pipeline.ts'
+export type {SinkOutcome, SinkPipelineOptions} from './lib/connect-engine/sink-pipeline.ts'
+export type {RebalanceListener, SinkConsumer, SinkTask, SinkTaskContext} from './lib/connect-engine/sink-task.ts'
+export {SinkTaskRunner} from './lib/connect-engine/sink-task-runner.ts'
+export type {SinkTaskRunnerOptions} from './lib/connect-engine/sink-task-runner.ts'
+export type {
+  OutgoingSourceRecord,
+  RecordMetadata,
+  SourceOffset,
+  SourceProducer,
+  SourceTask,
+  SourceTaskContext,
+  SourceTransactions,
+} from './lib/connect-engine/source-task.ts'
+export {SourceTaskRunner} from './lib/connect-engine/source-task-runner.ts'
+export type {SourceTaskRunnerOptions} from './lib/connect-engine/source-task-runner.ts'
+export type {TaskState, TaskStatus} from './lib/connect-engine/task-lifecycle.ts'
+export type {DeadLetterQueueRequest, OpenDeadLetterQueue} from './lib/connect-engine/task-reporters.ts'
+export type {
+  Predicate,
+  TransformableRecord,
+  Transformation,
+  TransformationStage,
+} from './lib/connect-engine/transforms/transformation.ts'
 export {systemClock} from './lib/clock.ts'
 export type {Clock} from './lib/clock.ts'
