@@ -94,7 +94,12 @@ export function lastLines(text: string, count: number): string {
   return text.trimEnd().split('\n').slice(-count).join('\n')
 }
 
-async function tool(command: string, args: string[], sentences: {missing: string; failed: string}): Promise<void> {
+/** Run a tool to its end. @throws SandboxError with a sentence for a person */
+export async function tool(
+  command: string,
+  args: string[],
+  sentences: {missing: string; failed: string},
+): Promise<void> {
   try {
     await run(command, args, {maxBuffer: 64 * 1024 * 1024})
   } catch (error) {
