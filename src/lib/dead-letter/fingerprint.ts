@@ -29,6 +29,9 @@ const SHARED_STAGES: Readonly<Record<string, string>> = {
   VALUE_CONVERTER: 'deserialize-value',
 }
 
+/** Connect's word for the processing of a record. */
+const PROCESSING = 'TASK_PUT'
+
 type Payload = Pick<KafkaRecord, 'key' | 'value'>
 
 /**
@@ -95,7 +98,9 @@ function isEmpty(kind: FailureKind): boolean {
 }
 
 function parts(kind: FailureKind): readonly string[] {
-  return [kind.stage ?? '', kind.class ?? '', kind.message, kind.frame ?? '']
+  // Processing is what families without a word for the stage do.
+  const stage = kind.stage === null || kind.stage === PROCESSING ? '' : kind.stage
+  return [stage, kind.class ?? '', kind.message, kind.frame ?? '']
 }
 
 function digest(texts: readonly string[]): string {

@@ -1,6 +1,9 @@
 import {describe, expect, test} from 'vitest'
 import {type FailureKind, failureKind, fingerprint, kindId} from '../../../src/lib/dead-letter/fingerprint.ts'
+import {createDeadLetter} from '../../../src/lib/dead-letter/dead-letter.ts'
+import type {DeadLetter} from '../../../src/lib/dead-letter/model.ts'
 import type {Failure} from '../../../src/lib/dialects/model.ts'
+import {recordWith} from '../../support/records.ts'
 
 const record = {key: null, value: Buffer.from('{"note":"hello"}')}
 const failed = (exception: Failure['exception'], other: Partial<Failure> = {}): Failure => ({
@@ -109,8 +112,8 @@ test('[CR-13] differs for two destinations, is the same in every run, and the ki
   expect(fingerprint(orders, record)).not.toBe(fingerprint(payments, record))
   expect(fingerprint(again, record)).toBe(fingerprint(orders, record))
   expect(kindId(failureKind(orders, record))).toBe(kindId(failureKind(payments, record)))
-  // sha256 of kdlq-2, orders, TASK_PUT, java.net.ConnectException, Connection refused and no frame, joined by NUL
-  expect(fingerprint(orders, record)).toBe('f-628ced4b')
+  // sha256 of kdlq-2, orders, no stage (processing), java.net.ConnectException, Connection refused and no frame, joined by NUL
+  expect(fingerprint(orders, record)).toBe('f-b18c4f23')
 })
 
 test('a record that was parked again keeps the topic of its first failure, and so its fingerprint', () => {
@@ -153,4 +156,59 @@ describe('wrappers', () => {
       class: 'System.FormatException',
     })
   })
+})
+
+test('records of different families about the same failure have the same fingerprint', () => {
+  const stack = [
+    'x.WrapperException: wrapped',
+    'Caused by: com.acme.StockException: order 7 has no stock',
+    '\tat com.acme.Stock.take(Stock.java:12)',
+    '\t... 9 more',
+    '',
+  ].join('\n')
+  const headers = (list: Readonly<Record<string, string | Buffer>>): DeadLetter =>
+    createDeadLetter(
+      recordWith(
+        Object.entries(list).map(([name, text]) => [name, typeof text === 'string' ? Buffer.from(text) : text]),
+      ),
+    )
+  const number = (value: number, bytes: number): Buffer => {
+    const buffer = Buffer.alloc(bytes)
+    buffer.writeInt32BE(value, bytes - 4)
+    return buffer
+  }
+  const connect = headers({
+    '__connect.errors.topic': 'orders',
+    '__connect.errors.partition': '1',
+    '__connect.errors.offset': '5',
+    '__connect.errors.connector.name': 'orders-es',
+    '__connect.errors.task.id': '0',
+    '__connect.errors.stage': 'TASK_PUT',
+    '__connect.errors.class.name': 'com.acme.Task',
+    '__connect.errors.exception.class.name': 'x.WrapperException',
+    '__connect.errors.exception.message': 'wrapped',
+    '__connect.errors.exception.stacktrace': stack,
+  })
+  const spring = headers({
+    'kafka_dlt-original-topic': 'orders',
+    'kafka_dlt-original-partition': number(2, 4),
+    'kafka_dlt-original-offset': number(9, 8),
+    'kafka_dlt-original-consumer-group': 'billing',
+    'kafka_dlt-exception-fqcn': 'y.OtherWrapper',
+    'kafka_dlt-exception-cause-fqcn': 'com.acme.StockException',
+    'kafka_dlt-exception-message': 'Listener failed; order 8 has no stock',
+    'kafka_dlt-exception-stacktrace': stack
+      .replace('x.WrapperException', 'y.OtherWrapper')
+      .replace('order 7', 'order 8'),
+  })
+  const streams = headers({
+    '__streams.errors.topic': 'orders',
+    '__streams.errors.partition': '0',
+    '__streams.errors.offset': '1',
+    '__streams.errors.exception': 'z.StreamsWrapper',
+    '__streams.errors.message': 'wrapped',
+    '__streams.errors.stacktrace': stack.replace('x.WrapperException', 'z.StreamsWrapper'),
+  })
+  expect([connect, spring, streams].map(({failure}) => failure.dialect)).toEqual(['connect', 'spring-dlt', 'streams'])
+  expect(new Set([connect, spring, streams].map(({fingerprint: id}) => id)).size).toBe(1)
 })
