@@ -3,18 +3,19 @@ import {outputFormat} from '../lib/cli/base-command.ts'
 import {documentOutput} from '../lib/cli/document-output.ts'
 import {connectionFlags, filterFlags, selectionFlags, sourceArgs} from '../lib/cli/flags.ts'
 import {readRateOf} from '../lib/cli/connection.ts'
-import {headerMappingsOf} from '../lib/cli/config/settings.ts'
+import {asList, headerMappingsOf} from '../lib/cli/config/settings.ts'
 import {lookAtOrigin} from '../lib/cli/origin.ts'
 import {LookCommand, lookFlags} from '../lib/cli/look-command.ts'
 import type {Request} from '../lib/cli/select.ts'
 import type {DeadLetter, Handled} from '../lib/dead-letter/model.ts'
 import {PartialFailureError, UsageError} from '../lib/errors.ts'
+import {compileRedaction} from '../lib/dead-letter/redact.ts'
 import {findSameKey, SAME_KEY_BUDGET, type SameKey} from '../lib/dead-letter/same-key.ts'
 import {withHeaderMappings} from '../lib/dialects/families/custom.ts'
 import {DIALECTS} from '../lib/dialects/registry.ts'
 import {failureTimeline, type FailureHop} from '../lib/dialects/timeline.ts'
 import type {Cluster} from '../lib/kafka/ports.ts'
-import {formatAddress} from '../lib/kafka/record.ts'
+import {formatAddress, type KafkaRecord} from '../lib/kafka/record.ts'
 import {type DeadLetterJson, deadLetterToJson} from '../lib/render/dead-letter-json.ts'
 import type {DecodedJson} from '../lib/render/decoded-json.ts'
 import {envelope, jsonText} from '../lib/render/json.ts'
@@ -105,16 +106,17 @@ Exit codes: 0 done; 3 there is no record at an address; 6 there is no such ledge
     const payloads = await this.payloads(flags)
     await using cluster = await this.open(request, flags)
     const shown: Shown[] = []
-    const dialects = withHeaderMappings(headerMappingsOf(await this.settings(flags.profile)), DIALECTS)
+    const settings = await this.settings(flags.profile)
+    const dialects = withHeaderMappings(headerMappingsOf(settings), DIALECTS)
+    const redaction = compileRedaction(asList(settings.redact))
+    const looking = {signal: this.signal, dialects, shown: (record: KafkaRecord) => redaction?.record(record) ?? record}
     const {scan, ledger} = await this.look(cluster, await this.freeze(cluster, request), flags, {payloads})
     for await (const deadLetter of scan) {
       const real = deadLetter.unredacted ?? deadLetter
       shown.push({
         deadLetter,
         decoded: payloads.toJson(deadLetter),
-        origin: flags.origin
-          ? await lookAtOrigin(cluster, real, {signal: this.signal, dialects, hidden: real !== deadLetter})
-          : null,
+        origin: flags.origin ? await lookAtOrigin(cluster, real, looking) : null,
         history: ledger?.history(real.record) ?? null,
         sameKey: flags['same-key'] ? await this.sameKey(cluster, real, flags) : undefined,
       })

@@ -12,7 +12,7 @@ import {OriginReader} from '../replay/from-origin.ts'
 /**
  * Read the record at the origin of a dead letter and compare key, value and headers byte by byte. What cannot be read is
  * data, not an error.
- * @param options.hidden the origin record itself is not to be shown
+ * @param options.shown the origin record as it may be shown
  */
 export async function lookAtOrigin(
   cluster: Cluster,
@@ -20,11 +20,11 @@ export async function lookAtOrigin(
   {
     signal,
     dialects,
-    hidden,
+    shown,
   }: {
     readonly signal: AbortSignal
     readonly dialects: readonly Dialect[]
-    readonly hidden: boolean
+    readonly shown: (record: KafkaRecord) => KafkaRecord
   },
 ): Promise<OriginComparison> {
   const {topic, partition, offset} = letter.failure.origin ?? {}
@@ -37,7 +37,7 @@ export async function lookAtOrigin(
     if (answer === undefined) return {state: 'unknown', reason: 'nobody could say'}
     const finding = compareWithOrigin(letter, answer, dialects)
     if (!('record' in finding)) return finding
-    const record = hidden ? {} : {record: toJson(finding.record)}
+    const record = {record: toJson(shown(finding.record))}
     if (finding.state === 'other') return {state: 'other', reason: finding.reason, ...record}
     const {differences} = finding
     if (letter.failure.payload === 'absent') return {state: 'there', ...record}

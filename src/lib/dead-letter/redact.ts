@@ -19,6 +19,8 @@ export interface Redaction {
    * fingerprint is that of the real one. The same object when nothing in it is hidden.
    */
   deadLetter(letter: DeadLetter): DeadLetter
+  /** Another record, such as the one at the origin, as it may be shown. */
+  record(record: KafkaRecord): KafkaRecord
   /** What a key or value was decoded to, as it may be shown. */
   decoded(part: 'key' | 'value', value: unknown): unknown
 }
@@ -87,6 +89,7 @@ export function compileRedaction(patterns: readonly string[]): Redaction | null 
   }
 
   return {
+    record,
     deadLetter: letter => {
       const shown = record(letter.record)
       const told = failure(shown === letter.record ? letter.failure : decodeFailure(shown, letter.dialects))

@@ -1,6 +1,7 @@
 import {Readable} from 'node:stream'
 import {expect, test} from 'vitest'
 import {lookAtOrigin} from '../../../src/lib/cli/origin.ts'
+import {compileRedaction} from '../../../src/lib/dead-letter/redact.ts'
 import {createDeadLetter} from '../../../src/lib/dead-letter/dead-letter.ts'
 import {DIALECTS} from '../../../src/lib/dialects/registry.ts'
 import {formatArchiveLine, openArchive} from '../../../src/lib/kafka/archive/index.ts'
@@ -34,9 +35,9 @@ async function orders(): Promise<Cluster> {
   return openArchive(Readable.from([Buffer.from(`${records.map(formatArchiveLine).join('\n')}\n`)]), {name: 'x'})
 }
 
-async function look(deadLetter = letter({}), hidden = false) {
+async function look(deadLetter = letter({}), shown = (record: KafkaRecord) => record) {
   await using cluster = await orders()
-  return await lookAtOrigin(cluster, deadLetter, {signal: new AbortController().signal, dialects: DIALECTS, hidden})
+  return await lookAtOrigin(cluster, deadLetter, {signal: new AbortController().signal, dialects: DIALECTS, shown})
 }
 
 test('the same record is shown as it is there', async () => {
@@ -78,6 +79,12 @@ test('gone, not there, not told', async () => {
   expect(await look(letter(null))).toMatchObject({state: 'unknown'})
 })
 
-test('where values are hidden, the record there is not shown either', async () => {
-  expect(await look(letter({}), true)).toEqual({state: 'same'})
+test('what is hidden in dead letters is hidden there too, also where the dead letter itself holds nothing of it', async () => {
+  const redaction = compileRedaction(['$key', '$value'])
+  if (redaction === null) throw new Error('nothing would be hidden')
+  for (const dead of [letter({}), letter({}, {key: null, value: null})]) {
+    expect(await look(dead, record => redaction.record(record))).toMatchObject({
+      record: {key: '[redacted]', value: '[redacted]'},
+    })
+  }
 })
