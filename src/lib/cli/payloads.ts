@@ -48,13 +48,17 @@ function payloadReader(decoders: Decoders, redaction: Redaction | null): Payload
     const topics = [failure.origin?.topic, failure.last?.topic, record.topic].filter(topic => topic !== undefined)
     return decoders.decode(record, {topics, expect: expectedFormats(failure)})
   }
+  // A row asks once a column.
+  let last: {readonly deadLetter: DeadLetter; readonly json: DecodedJson} | null = null
   return {
     prepare: ({record}) => decoders.prepare(record),
     decode,
     toJson: deadLetter => {
+      if (last?.deadLetter === deadLetter) return last.json
       const json = decodedToJson(decode(deadLetter), deadLetter.record.headers)
       const shown = (part: Part): unknown => (redaction === null ? json[part] : redaction.decoded(part, json[part]))
-      return {...json, key: shown('key'), value: shown('value')}
+      last = {deadLetter, json: {...json, key: shown('key'), value: shown('value')}}
+      return last.json
     },
     get troubles() {
       return decoders.troubles.map(({message}) => message)

@@ -139,7 +139,7 @@ const COLUMNS: readonly Column<DeadLetter>[] = [
 
 /**
  * Dead letters in lists.
- * @param options.decode adds decoded keys and values to the JSON forms; null = none
+ * @param options.decode adds decoded keys and values to the JSON forms and shows them in the columns; null = none
  */
 export function createDeadLetterView(options: {
   readonly decode: ((deadLetter: DeadLetter) => DecodedJson) | null
@@ -147,7 +147,7 @@ export function createDeadLetterView(options: {
   return {
     list: 'records',
     toJson: item => deadLetterToJson(item, options.decode?.(item)),
-    columns: COLUMNS,
+    columns: options.decode === null ? COLUMNS : COLUMNS.map(column => decodedColumn(column, options.decode)),
     defaultColumns: ['address', 'time', 'stage', 'exception', 'message', 'owner', 'origin', 'key'],
     wideColumns: [
       'address',
@@ -170,6 +170,28 @@ export function createDeadLetterView(options: {
       'header-bytes',
       'warnings',
     ],
+  }
+}
+
+/** Keys and values as they were decoded; what could not be decoded stays as it is. */
+function decodedColumn(
+  column: Column<DeadLetter>,
+  decode: ((deadLetter: DeadLetter) => DecodedJson) | null,
+): Column<DeadLetter> {
+  const {name} = column
+  if (decode === null || (name !== 'key' && name !== 'value')) return column
+  const textOf = (item: DeadLetter): string | null => {
+    const json = decode(item)[name]
+    if (json === null) return null
+    return typeof json === 'string' ? json : JSON.stringify(json)
+  }
+  return {
+    ...column,
+    text: item => textOf(item) ?? column.text(item),
+    display: (item, context) => {
+      const text = textOf(item)
+      return text === null ? (column.display?.(item, context) ?? null) : cell(Buffer.from(text), context)
+    },
   }
 }
 
