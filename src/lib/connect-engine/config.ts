@@ -191,6 +191,16 @@ export function validateTopics(properties: ConnectorProperties): ReadonlyMap<str
 }
 
 /**
+ * The check of `validateTopics` as a task makes it when it starts.
+ * @throws ConfigException with the first message; PatternSyntaxError as `validateTopics`
+ */
+export function requireValidTopics(properties: ConnectorProperties): void {
+  for (const [key, [message]] of validateTopics(properties)) {
+    if (message !== undefined) throw ConfigException.ofValue(key, properties[key] ?? null, message)
+  }
+}
+
+/**
  * All messages for a connector's properties, by key: every key for itself, and for a sink its topics.
  * @throws PatternSyntaxError as `validateTopics`
  */

@@ -27,6 +27,8 @@ export interface DeadLetterProducer {
    * @throws what the producer itself cannot do, e.g. when it is closed
    */
   send(record: DeadLetterRecord): ReportFuture
+  /** Waits while the queue is longer than it should be. */
+  ready?(): Promise<void>
   /** Wait for what was sent, then close. */
   close(): void | Promise<void>
 }
@@ -78,6 +80,10 @@ export class DeadLetterQueueReporter implements ErrorReporter<KafkaRecord> {
       metrics.recordDeadLetterQueueProduceFailed()
     })
     return future
+  }
+
+  async ready(): Promise<void> {
+    await this.#options.producer.ready?.()
   }
 
   async close(): Promise<void> {

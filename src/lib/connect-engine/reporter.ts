@@ -4,6 +4,8 @@ import type {ReportFuture} from './report-future.ts'
 /** Whoever is told about a record that was given up. `report` must not wait: the engine calls all reporters in one go. */
 export interface ErrorReporter<T> {
   report(context: ProcessingContext<T>): ReportFuture
+  /** Waits while more is queued than should be; a runtime asks between records, as `report` itself never waits. */
+  ready?(): Promise<void>
   close(): void | Promise<void>
 }
 

@@ -1,16 +1,22 @@
 import type {Clock} from '../clock.ts'
 import type {KafkaRecord} from '../kafka/record.ts'
 import type {RandomSource} from './backoff.ts'
-import {type ConnectorProperties, type ErrorHandlingConfig, parseErrorHandlingConfig} from './config.ts'
+import {
+  type ConnectorProperties,
+  type ErrorHandlingConfig,
+  parseErrorHandlingConfig,
+  requireValidTopics,
+} from './config.ts'
 import type {Converter, HeaderConverter, InternalSinkRecord, SinkRecord} from './data.ts'
 import {RetryWithToleranceOperator} from './engine.ts'
 import {WorkerErrantRecordReporter} from './errant-record-reporter.ts'
 import {ConnectException, isConnectRetriable, toError} from './errors.ts'
 import {ErrorHandlingMetrics} from './metrics.ts'
 import type {EngineSwitches, Profile} from './options.ts'
-import {type PartitionOffset, PartitionOffsets, PartitionSet} from './partition-offsets.ts'
+import {PartitionSet} from './partition-offsets.ts'
 import type {TopicPartition} from './report-future.ts'
-import type {LogSink} from './reporter.ts'
+import type {ErrorReporter, LogSink} from './reporter.ts'
+import {SinkOffsets} from './sink-offsets.ts'
 import {processSinkRecord} from './sink-pipeline.ts'
 import type {SinkConsumer, SinkTask} from './sink-task.ts'
 import {WorkerSinkTaskContext} from './sink-task-context.ts'
@@ -56,16 +62,11 @@ export class SinkTaskRunner {
   readonly #flushIntervalMs: number
   /** Waiting for a `put` that succeeds. */
   #batch: InternalSinkRecord[] = []
-  /** After the last record consumed; becomes current with the next `put` that succeeds. */
-  readonly #consumed = new PartitionOffsets()
-  readonly #current = new PartitionOffsets()
-  readonly #committed = new PartitionOffsets()
+  readonly #offsets: SinkOffsets
   #pausedForRedelivery = false
   #nextCommitMs = 0
-  #committing: Promise<void> | null = null
-  /** Commits are numbered: an old one that answers late changes nothing. */
-  #commitNumber = 0
   #rebalanceError: Error | null = null
+  #reporters: readonly ErrorReporter<KafkaRecord>[] = []
   #taskStopped = false
 
   /** @throws ConfigException for properties that Connect could not parse */
@@ -88,6 +89,12 @@ export class SinkTaskRunner {
       : null
     this.#lifecycle = new TaskLifecycle({name: `WorkerSinkTask{id=${connector}-${task}}`, log})
     this.#context = new WorkerSinkTaskContext(properties, options.consumer, this.#errant)
+    this.#offsets = new SinkOffsets({
+      ...options,
+      operator: this.operator,
+      errant: this.#errant,
+      lifecycle: this.#lifecycle,
+    })
   }
 
   get status(): TaskStatus {
@@ -124,11 +131,13 @@ export class SinkTaskRunner {
   }
 
   async #start(): Promise<void> {
-    const {consumer, sinkTask, clock, openDeadLetterQueue} = this.#options
+    const {consumer, sinkTask, clock, properties, openDeadLetterQueue} = this.#options
     const {validateRanges} = this.operator.switches
     const parts = {...this.#options, config: this.#config, metrics: this.metrics}
-    this.operator.setReporters(await openSinkReporters(parts, {openDeadLetterQueue, validateRanges}))
+    this.#reporters = await openSinkReporters(parts, {openDeadLetterQueue, validateRanges})
+    this.operator.setReporters(this.#reporters)
     this.#nextCommitMs = clock.now() + this.#flushIntervalMs
+    requireValidTopics(properties)
     await consumer.subscribe({
       onPartitionsAssigned: partitions => this.#onAssigned(partitions),
       onPartitionsRevoked: partitions => this.#onRemoved(partitions, false),
@@ -155,8 +164,8 @@ export class SinkTaskRunner {
   async #iterate(): Promise<void> {
     this.#followTargetState()
     const now = this.#options.clock.now()
-    if (this.#committing === null && (this.#context.commitRequested || now >= this.#nextCommitMs)) {
-      await this.#commitOffsets(this.#options.consumer.assignment(), false)
+    if (!this.#offsets.isCommitting && (this.#context.commitRequested || now >= this.#nextCommitMs)) {
+      await this.#offsets.commit(this.#options.consumer.assignment(), false)
       this.#nextCommitMs = now + this.#flushIntervalMs
       this.#context.clearCommitRequest()
     }
@@ -194,10 +203,11 @@ export class SinkTaskRunner {
     const {keyConverter, valueConverter, headerConverter, transformations = []} = this.#options
     const pipeline = {operator: this.operator, keyConverter, valueConverter, headerConverter, transformations}
     for (const consumed of records) {
-      const {record} = await processSinkRecord(pipeline, consumed)
-      const {topic, partition, offset} = consumed
-      this.#consumed.set({topic, partition, offset: offset + 1n})
+      const {record, context} = await processSinkRecord(pipeline, consumed)
+      this.#offsets.consumed(consumed)
       if (record !== null) this.#batch.push(record)
+      // Memory is bounded by waiting here: dead letters of converters are awaited nowhere else.
+      if (context.failed) for (const reporter of this.#reporters) await reporter.ready?.()
     }
   }
 
@@ -218,85 +228,11 @@ export class SinkTaskRunner {
       this.#pausedForRedelivery = true
       return
     }
-    this.#current.setAll(this.#consumed.entries())
-    this.#consumed.clear()
+    this.#offsets.delivered()
     this.#batch = []
     if (!this.#pausedForRedelivery) return
     this.#pausedForRedelivery = false
     if (!this.#context.taskIsPaused) this.#resumeAll()
-  }
-
-  /** Reports about the partitions first, then `preCommit`, then the commit of what the task allows. */
-  async #commitOffsets(partitions: readonly TopicPartition[], closing: boolean): Promise<void> {
-    await this.#errant?.awaitFutures(partitions)
-    await this.operator.awaitReports(partitions)
-    const offered = this.#current.of(partitions)
-    if (offered.length === 0) return
-    this.#commitNumber++
-    const allowed = await this.#preCommit(offered, partitions, closing)
-    if (allowed === null || this.#lifecycle.isCancelled) return
-    const commit = this.#commit(allowed, this.#commitNumber)
-    if (closing) await commit
-    else this.#committing = commit
-  }
-
-  /** What of the task's answer is to be committed; null = nothing. */
-  async #preCommit(
-    offered: readonly PartitionOffset[],
-    partitions: readonly TopicPartition[],
-    closing: boolean,
-  ): Promise<readonly PartitionOffset[] | null> {
-    const {sinkTask, consumer} = this.#options
-    const committed = this.#committed.of(offered)
-    let answer: readonly PartitionOffset[]
-    try {
-      answer = (await sinkTask.preCommit?.([...offered])) ?? offered
-    } catch (error) {
-      if (closing) {
-        this.#logError('Offset commit failed during close', error)
-        return null
-      }
-      this.#logError('Offset commit failed, rewinding to last committed offsets', error)
-      for (const entry of committed) consumer.seek(entry, entry.offset)
-      this.#current.setAll(committed)
-      return null
-    } finally {
-      if (closing) await sinkTask.close?.(partitions)
-    }
-    return this.#validated(answer, new PartitionOffsets(offered), committed)
-  }
-
-  #validated(
-    answer: readonly PartitionOffset[],
-    offered: PartitionOffsets,
-    committed: readonly PartitionOffset[],
-  ): readonly PartitionOffset[] | null {
-    const before = new PartitionOffsets(committed)
-    const result = new PartitionOffsets(committed)
-    const assigned = new PartitionSet(this.#options.consumer.assignment())
-    for (const entry of answer) {
-      const limit = before.get(entry) === undefined ? undefined : offered.get(entry)
-      if (limit !== undefined && entry.offset <= limit) result.set(entry)
-      // An assigned partition that is not part of this commit is no mistake.
-      else if (limit !== undefined || !assigned.has(entry)) {
-        const place = `${entry.topic}-${entry.partition}/${entry.offset}`
-        const reason = limit === undefined ? 'partition not assigned' : 'not yet consumed'
-        this.#logError(`Ignoring invalid task provided offset ${place} -- ${reason}`, null)
-      }
-    }
-    const entries = result.entries()
-    return entries.every(entry => before.get(entry) === entry.offset) ? null : entries
-  }
-
-  async #commit(offsets: readonly PartitionOffset[], number: number): Promise<void> {
-    try {
-      await this.#options.consumer.commit(offsets)
-      if (number === this.#commitNumber) this.#committed.setAll(offsets)
-    } catch (error) {
-      this.#logError('Commit of offsets threw an unexpected exception', error)
-    } finally {
-      if (number === this.#commitNumber) this.#committing = null
-    }
   }
 
   async #onAssigned(partitions: readonly TopicPartition[]): Promise<void> {
@@ -304,8 +240,7 @@ export class SinkTaskRunner {
     try {
       for (const {topic, partition} of partitions) {
         const offset = await consumer.position({topic, partition})
-        this.#committed.set({topic, partition, offset})
-        this.#current.set({topic, partition, offset})
+        this.#offsets.start({topic, partition, offset})
       }
       this.#pauseAfterRebalance()
       if (partitions.length === 0 || this.#rebalanceError !== null) return
@@ -345,19 +280,16 @@ export class SinkTaskRunner {
         await this.#options.sinkTask.close?.(partitions)
         this.#errant?.cancelFutures(partitions)
       } else {
-        await this.#commitOffsets(partitions, true)
+        await this.#offsets.commit(partitions, true)
       }
     } finally {
-      for (const offsets of [this.#consumed, this.#current, this.#committed]) offsets.remove(partitions)
+      this.#offsets.forget(partitions)
     }
   }
 
   async #closeAllPartitions(): Promise<void> {
-    await this.#committing
-    await this.#closePartitions(
-      this.#current.entries().map(({topic, partition}) => ({topic, partition})),
-      false,
-    )
+    await this.#offsets.settled()
+    await this.#closePartitions(this.#offsets.partitions, false)
   }
 
   async #close(): Promise<void> {
@@ -382,8 +314,7 @@ export class SinkTaskRunner {
   #rewind(): void {
     for (const entry of this.#context.takeRewinds()) {
       this.#options.consumer.seek(entry, entry.offset)
-      this.#committed.set(entry)
-      this.#current.set(entry)
+      this.#offsets.start(entry)
     }
   }
 

@@ -55,6 +55,7 @@ export interface SinkConsumer {
   seek(partition: TopicPartition, offset: bigint): void
   pause(partitions: readonly TopicPartition[]): void
   resume(partitions: readonly TopicPartition[]): void
+  /** Limits its own time: the next commit, and the end of the task, wait for it. */
   commit(offsets: readonly PartitionOffset[]): Promise<void>
   close(): void | Promise<void>
 }

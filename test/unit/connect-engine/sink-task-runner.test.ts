@@ -603,6 +603,26 @@ test('offset() reads again from where the task wants', async () => {
   expect(run.consumer.calls).toEqual(['seek t-0@1', 'close'])
 })
 
+test('a queue that is behind holds up the conversion of more records', async () => {
+  const events: string[] = []
+  const run = bench(QUEUE, {
+    openDeadLetterQueue: async () => ({
+      report: ({original}) => {
+        events.push(`report ${original?.offset}`)
+        return SettableFuture.settled()
+      },
+      ready: async () => {
+        await new Promise(resolve => setImmediate(resolve))
+        events.push('ready')
+      },
+      close: () => {},
+    }),
+  })
+  run.consumer.script([consumed(0, 'bad'), consumed(1, 'a'), consumed(2, 'bad')])
+  await run.runner.run()
+  expect(events).toEqual(['report 0', 'ready', 'report 2', 'ready'])
+})
+
 async function backingOff(): Promise<{run: Bench; clock: FakeClock; ended: Promise<unknown>}> {
   const clock = new FakeClock({now: 0})
   const run = bench({...QUEUE, 'errors.retry.timeout': '60000', 'errors.tolerance': 'none'}, {clock})
@@ -674,6 +694,21 @@ test('J02: a queue that cannot be opened fails the task before it starts, and ev
   })
   expect(run.task.calls).toEqual(['stop'])
   expect(run.consumer.calls).toEqual(['close'])
+})
+
+test('a sink whose topics are not to be had fails at its start, after the queue was opened', async () => {
+  const run = bench({...QUEUE, topics: 'dlq'})
+  expect(await run.runner.run()).toMatchObject({
+    state: 'FAILED',
+    error: {
+      className: 'org.apache.kafka.common.config.ConfigException',
+      message:
+        'Invalid value dlq for configuration topics: ' +
+        "The DLQ topic 'dlq' may not be included in the list of topics ('topics=[dlq]') consumed by the connector",
+    },
+  })
+  expect(run.task.calls).toEqual(['stop'])
+  expect(run.conversions).toEqual(['producer closed'])
 })
 
 test('J03: everything is closed although the task does not stop in peace', async () => {
