@@ -1,5 +1,6 @@
 import * as Flags from '@oclif/core/flags'
 import {outputFormat} from '../lib/cli/base-command.ts'
+import {headerMappingsOf} from '../lib/cli/config/settings.ts'
 import {connectAddresses, connectUrlFlag} from '../lib/cli/connect-urls.ts'
 import {readRateOf} from '../lib/cli/connection.ts'
 import {toKdlqError} from '../lib/cli/error-report.ts'
@@ -8,6 +9,8 @@ import {chooseColumns} from '../lib/cli/list-dead-letters.ts'
 import {RecordCommand} from '../lib/cli/record-command.ts'
 import type {ConnectAddress, Connector} from '../lib/connect-rest/connectors.ts'
 import type {DiscoveredTopic, TopicWarning} from '../lib/dead-letter/discover/model.ts'
+import {withHeaderMappings} from '../lib/dialects/families/custom.ts'
+import {DIALECTS} from '../lib/dialects/registry.ts'
 import {EXIT} from '../lib/errors.ts'
 import {renderItems} from '../lib/render/formats.ts'
 import {envelope} from '../lib/render/json.ts'
@@ -86,6 +89,7 @@ Exit codes: 0 done, also with nothing found; 3 a Connect worker or the share gro
         peek: !flags['no-peek'],
         connectors,
         readRate: readRateOf(flags, settings),
+        dialects: withHeaderMappings(headerMappingsOf(settings), DIALECTS),
         onUnknownGroups: error => void unknown.push(error),
       },
       {signal: this.signal},

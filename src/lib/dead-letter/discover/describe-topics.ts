@@ -5,7 +5,7 @@ import type {Configs, Expiry} from './expiry.ts'
 import {isTold} from './model.ts'
 import type {Candidate, DiscoveredTopic, DiscoverySource, TopicWarning} from './model.ts'
 import {firstOf, newestOf, peek} from './peek.ts'
-import type {PartitionBounds} from './peek.ts'
+import type {PartitionBounds, PeekOptions} from './peek.ts'
 
 const HOUR_MS = 3_600_000n
 
@@ -13,11 +13,12 @@ const HOUR_MS = 3_600_000n
 export async function describeTopics(
   {cluster, nowMs}: {readonly cluster: Cluster; readonly nowMs: number},
   found: readonly Candidate[],
-  input: {readonly peek: boolean; readonly readRate: number | undefined},
+  input: Pick<PeekOptions, 'readRate' | 'dialects'> & {readonly peek: boolean},
   options: CallOptions,
 ): Promise<readonly DiscoveredTopic[]> {
   const bounds = found.flatMap(candidate => candidate.bounds)
-  const reads = {...options, readRate: input.readRate}
+  const {readRate, dialects} = input
+  const reads = {...options, readRate, dialects}
   const firsts = input.peek ? await peek(cluster.reader, bounds.flatMap(firstOf), reads) : []
   const lasts = input.peek
     ? await peek(

@@ -1,5 +1,7 @@
 import type {Clock} from '../../clock.ts'
 import type {Connector} from '../../connect-rest/connectors.ts'
+import type {Dialect} from '../../dialects/dialect.ts'
+import {DIALECTS} from '../../dialects/registry.ts'
 import type {CallOptions, Cluster, TopicDescription} from '../../kafka/ports.ts'
 import {describeTopics} from './describe-topics.ts'
 import {isTold} from './model.ts'
@@ -18,6 +20,8 @@ export interface DiscoverInput {
   readonly connectors: readonly Connector[]
   /** Bytes a second. */
   readonly readRate?: number | undefined
+  /** Header families that are looked for; absent = all that kdlq knows. */
+  readonly dialects?: readonly Dialect[] | undefined
   /** Told why share groups could not be asked. */
   readonly onUnknownGroups: (error: unknown) => void
 }
@@ -37,6 +41,7 @@ export async function discoverTopics(
   input: DiscoverInput,
   options: CallOptions = {},
 ): Promise<readonly DiscoveredTopic[]> {
+  const looks = {readRate: input.readRate, dialects: input.dialects ?? DIALECTS}
   const described = await cluster.reader.topics(null, options)
   const existing = new Map(described.map(topic => [topic.name, topic]))
   const owners = Map.groupBy(
@@ -55,10 +60,7 @@ export async function discoverTopics(
     ({topic}) => topic,
   )
   const ranges = input.peek ? asked.flatMap(topic => newestRanges(bounds.get(topic) ?? [])) : []
-  const letters = Map.groupBy(
-    await peek(cluster.reader, ranges, {...options, readRate: input.readRate}),
-    ({record}) => record.topic,
-  )
+  const letters = Map.groupBy(await peek(cluster.reader, ranges, {...options, ...looks}), ({record}) => record.topic)
   const found = names.flatMap((topic): Candidate[] => {
     const description = existing.get(topic) ?? null
     const candidate = {
@@ -71,7 +73,7 @@ export async function discoverTopics(
     }
     return isFound(candidate) ? [candidate] : []
   })
-  return describeTopics({cluster, nowMs: clock.now()}, found, {peek: input.peek, readRate: input.readRate}, options)
+  return describeTopics({cluster, nowMs: clock.now()}, found, {peek: input.peek, ...looks}, options)
 }
 
 async function shareGroups(cluster: Cluster, input: DiscoverInput, options: CallOptions): Promise<readonly Owner[]> {

@@ -1,3 +1,4 @@
+import type {Dialect} from '../../dialects/dialect.ts'
 import type {CallOptions, ClusterReader, ReadRange} from '../../kafka/ports.ts'
 import type {Offset} from '../../kafka/record.ts'
 import {recordsIn} from '../../kafka/records/records-in.ts'
@@ -40,6 +41,14 @@ export function newestOf({topic, partition, earliest, end}: PartitionBounds, off
   return earliest < end ? [{topic, partition, from, to: end}] : []
 }
 
+/** How small ranges are read. */
+export interface PeekOptions extends CallOptions {
+  /** Bytes a second. */
+  readonly readRate: number | undefined
+  /** Header families that are looked for. */
+  readonly dialects: readonly Dialect[]
+}
+
 /**
  * Read small ranges of many partitions, uncommitted records too: whoever looks for dead letters wants to see them.
  * What cannot be read is left out.
@@ -47,15 +56,15 @@ export function newestOf({topic, partition, earliest, end}: PartitionBounds, off
 export async function peek(
   reader: ClusterReader,
   ranges: readonly ReadRange[],
-  options: CallOptions & {readonly readRate?: number | undefined},
+  options: PeekOptions,
 ): Promise<readonly DeadLetter[]> {
   if (ranges.length === 0) return []
   const letters: DeadLetter[] = []
-  const {readRate, signal} = options
+  const {readRate, signal, dialects} = options
   const request = {ranges, isolationLevel: 'read_uncommitted', order: 'arrival', readRate} as const
   for await (const block of reader.read(request, {signal})) {
     for (const cursor of recordsIn(block, () => undefined)) {
-      letters.push(createDeadLetter(cursor.toRecord(block.topic, block.partition)))
+      letters.push(createDeadLetter(cursor.toRecord(block.topic, block.partition), dialects))
     }
   }
   return letters
