@@ -20,7 +20,7 @@ test.each([
   ['org.springframework.dao.CannotAcquireLockException', 'transient'],
   ['com.fasterxml.jackson.core.JsonParseException', 'never'],
   ['json.decoder.JSONDecodeError', 'never'],
-  ['com.google.protobuf.InvalidProtocolBufferException$InvalidWireTypeException', null],
+  ['com.google.protobuf.InvalidProtocolBufferException$InvalidWireTypeException', 'never'],
   ['java.lang.NullPointerException', 'needs-fix'],
   ['TypeError', 'needs-fix'],
   ['org.apache.kafka.common.errors.TopicAuthorizationException', 'needs-fix'],
@@ -44,6 +44,12 @@ test('the root cause counts before the exception around it', () => {
   const exception = {class: 'org.apache.kafka.connect.errors.DataException', cause: 'java.net.ConnectException'}
   expect(verdict({exception})).toBe('transient')
   expect(verdict({exception: {class: 'a.RetriableException', cause: 'com.acme.OwnException'}})).toBe('transient')
+})
+
+test('bytes that end too early are lost where bytes are read, not where a connection ends', () => {
+  const exception = {class: 'java.io.EOFException'}
+  expect(verdict({stage: 'VALUE_CONVERTER', exception})).toBe('never')
+  expect(verdict({stage: 'TASK_PUT', exception})).toBeNull()
 })
 
 test('a stage decides when nothing else does', () => {
