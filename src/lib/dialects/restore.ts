@@ -84,8 +84,12 @@ export function originalTimestamp(
 /** Key and value as they were before the failure: decoded ones where a family wrapped them, else the record's own. */
 export function originalPayload(record: KafkaRecord, failure: Failure): Pick<KafkaRecord, 'key' | 'value'> {
   const wrapped = failure.payload === 'envelope'
-  const restore = (raw: string | undefined, own: Buffer | null): Buffer | null =>
-    raw === undefined ? (wrapped ? null : own) : Buffer.from(raw, 'hex')
+  const restore = (raw: string | undefined, own: Buffer | null): Buffer | null => {
+    if (raw === undefined) return wrapped ? null : own
+    const bytes = Buffer.from(raw, 'hex')
+    // The same bytes stay the record's own: they can be copied as they lie in the batch.
+    return own?.equals(bytes) === true ? own : bytes
+  }
   return {key: restore(failure.rawKey, record.key), value: restore(failure.rawValue, record.value)}
 }
 

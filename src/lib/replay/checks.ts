@@ -1,7 +1,8 @@
 import type {Failure} from '../dialects/model.ts'
-import {hasConsistentOrigin, originalPayload, payloadState} from '../dialects/restore.ts'
+import {isLoopGuard} from '../dialects/loop-guards.ts'
+import {hasConsistentOrigin, isHarmfulHeader, originalPayload, payloadState} from '../dialects/restore.ts'
 import {isDlqName, originInName} from '../dialects/topic-name.ts'
-import type {KafkaRecord} from '../kafka/record.ts'
+import type {KafkaRecord, RecordHeader} from '../kafka/record.ts'
 import {parkingSizeText} from './parked-copy.ts'
 import {isExpired, outOfRange} from './target.ts'
 import type {OriginFinding} from './from-origin-compare.ts'
@@ -29,6 +30,8 @@ export interface CheckSubject {
   readonly timestampKept: boolean
   /** The original time was asked for, but neither the record nor a header has it. */
   readonly timestampLost: boolean
+  /** Headers as they go out; left out = not known. */
+  readonly sentHeaders?: () => readonly RecordHeader[]
   /** Bytes of a batch with nothing but this record, headers changed, before compression. */
   readonly outgoingBytes: number
   /** Bytes of the same batch with all of the dead letter's own headers. */
@@ -301,6 +304,19 @@ export const CHECKS: readonly CheckDefinition[] = [
     inspects: 'dead letters that no longer have the original time: the time of sending is used',
     hint: 'nothing to do; say --timestamp now to mean it',
     find: ({timestampLost}) => (timestampLost ? 'original time is not known, the time of sending is used' : null),
+  },
+  {
+    id: 'loop-headers',
+    level: 'warn',
+    allowable: true,
+    inspects: 'headers that go out although they make the next failure end early: counts and times of the first life',
+    hint: 'remove them with --drop-header',
+    find: ({failure, sentHeaders}) => {
+      const name = sentHeaders?.().find(header => isLoopGuard(header) || isHarmfulHeader(header.name, failure))?.name
+      return name === undefined
+        ? null
+        : `${name.toString('utf8')} goes out: the next failure may not be handled as a first one`
+    },
   },
   {
     id: 'partition-unknown',

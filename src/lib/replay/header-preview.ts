@@ -1,6 +1,6 @@
 import type {DeadLetter} from '../dead-letter/model.ts'
 import type {Failure} from '../dialects/model.ts'
-import {carriedHeaders, isHarmfulHeader} from '../dialects/restore.ts'
+import {isHarmfulHeader} from '../dialects/restore.ts'
 import type {RecordHeader} from '../kafka/record.ts'
 import type {Outgoing} from './outgoing.ts'
 import {isProvenanceName} from './provenance.ts'
@@ -20,7 +20,7 @@ export interface HeaderPreview {
   readonly added: readonly string[]
   /** Headers that stay though they break the second life of the record; empty unless they were asked for. */
   readonly harmful: readonly string[]
-  /** Key or value are not the dead letter's own: they were cut out of a header or an envelope. */
+  /** Key or value are not the dead letter's own: they came out of a header, an envelope or the origin. */
   readonly payloadRestored: boolean
   /** Epoch ms as decimal string; null = the time of sending. */
   readonly timestamp: string | null
@@ -40,22 +40,35 @@ export function previewHeaders(
   target: {readonly topic: string; readonly partition: number},
   outgoing: Outgoing,
 ): HeaderPreview {
-  const carried = carriedHeaders(record, failure)
-  const isEnvelope = carried !== record.headers
-  const kept = carried.filter(({name}, index) => !outgoing.drops(name, index))
-  const gone = isEnvelope ? record.headers : record.headers.filter(({name}, index) => outgoing.drops(name, index))
+  const {headers: before} = record
+  const after = outgoing.headers()
   return {
     kind: previewKind(failure),
     address,
     target: `${target.topic}:${target.partition}`,
-    before: namesOf(record.headers),
-    after: namesOf(outgoing.headers()),
-    removed: namesOf(gone.filter(({name}) => !isProvenanceName(name))),
-    added: namesOf(isEnvelope ? outgoing.headers() : outgoing.addHeaders),
-    harmful: namesOf(kept.filter(({name}) => isHarmfulHeader(name, failure))),
+    before: namesOf(before),
+    after: namesOf(after),
+    removed: namesOf(without(before, after).filter(({name}) => !isProvenanceName(name))),
+    added: namesOf(without(after, before)),
+    harmful: namesOf(after.filter(({name}) => isHarmfulHeader(name, failure))),
     payloadRestored: outgoing.key !== record.key || outgoing.value !== record.value,
     timestamp: outgoing.timestamp === null ? null : String(outgoing.timestamp),
   }
+}
+
+/** Headers of the first list that the second one lacks, by name and value, each as often as it occurs. */
+function without(headers: readonly RecordHeader[], others: readonly RecordHeader[]): RecordHeader[] {
+  const left = new Map<string, number>()
+  for (const other of others) left.set(identity(other), (left.get(identity(other)) ?? 0) + 1)
+  return headers.filter(header => {
+    const count = left.get(identity(header)) ?? 0
+    left.set(identity(header), count - 1)
+    return count <= 0
+  })
+}
+
+function identity({name, value}: RecordHeader): string {
+  return JSON.stringify([name.toString('latin1'), value?.toString('latin1') ?? null])
 }
 
 /** One preview for each kind of failure, the first record of it that is sent. */

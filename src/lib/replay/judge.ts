@@ -69,6 +69,7 @@ export class Judge {
       timestamp: outgoing.timestamp ?? nowMs,
       timestampKept: outgoing.timestamp !== null,
       timestampLost: outgoing.timestampLost,
+      sentHeaders: () => outgoing.headers(),
       outgoingBytes: outgoing.bytes,
       deadLetterBytes: () => singleBatchBytes(record),
       nowMs,

@@ -73,10 +73,7 @@ export class OutgoingFactory {
     const rule = this.#timestamp === 'default' ? defaultTimestampRule(failure, this.#dialects) : this.#timestamp
     const original = rule === 'original' ? this.#time(record, failure, pristine) : null
     const carried = pristine?.headers ?? carriedHeaders(record, failure)
-    const headers = (): readonly RecordHeader[] => [
-      ...carried.filter(({name}, index) => !drops(name, index)),
-      ...addHeaders,
-    ]
+    const headers = [...carried.filter(({name}, index) => !drops(name, index)), ...addHeaders]
     return {
       key,
       value,
@@ -86,8 +83,8 @@ export class OutgoingFactory {
       timestamp: original,
       timestampLost: rule === 'original' && original === null,
       attempt,
-      headers,
-      bytes: singleBatchBytes({key, value, headers: headers()}),
+      headers: () => headers,
+      bytes: singleBatchBytes({key, value, headers}),
     }
   }
 

@@ -5,7 +5,7 @@ import {CheckTally} from '../../../src/lib/replay/check-tally.ts'
 import {CHECKS} from '../../../src/lib/replay/checks.ts'
 import type {CheckDefinition, CheckSubject} from '../../../src/lib/replay/checks.ts'
 import type {TargetFacts} from '../../../src/lib/replay/target.ts'
-import {deadLetter, NOW} from './support.ts'
+import {deadLetter, header, NOW} from './support.ts'
 
 const FACTS: TargetFacts = {
   topic: 'orders',
@@ -76,6 +76,16 @@ describe('CHECKS', () => {
   test('a null value inside an envelope is a tombstone too', () => {
     expect(found(subject({dialect: 'aws-lambda', payload: 'envelope'}))).toEqual(['tombstone'])
     expect(found(subject({dialect: 'aws-lambda', payload: 'envelope', rawValue: '00'}))).toEqual([])
+  })
+
+  test.each([
+    ['x-retries', 'none', true],
+    ['retry_topic-attempts', 'spring-retry', true],
+    ['retry_topic-attempts', 'connect', false],
+    ['traceparent', 'spring-retry', false],
+  ])('%s that goes out with a failure of %s is said: %s', (name, dialect, said) => {
+    const given = subject({dialect, origin: {topic: 'orders'}}, {sentHeaders: () => [header(name, '1')]})
+    expect(found(given)).toEqual(said ? ['loop-headers'] : [])
   })
 
   test('the list is open: one more entry is one more result', () => {
