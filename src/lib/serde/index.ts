@@ -1,17 +1,9 @@
 /** Bytes to values: what other folders use of this one. */
-export {createDecoders, type DecoderDeps, type Decoders, type Payloads} from './decoders.ts'
-export {
-  AUTO_FORMATS,
-  type AskedFormat,
-  DECODE_FORMATS,
-  type DecodeFormats,
-  isDecodeWord,
-  parseDecodeFormats,
-} from './format.ts'
-export type {DecodeOptions} from './options.ts'
+export {createDecoders, type Decoders} from './decoders.ts'
+export {AUTO_FORMATS, type AskedFormat, DECODE_FORMATS, isDecodeWord, parseDecodeFormats} from './format.ts'
 export {createRegistryStore, type RegistryConfig} from './registry/index.ts'
 export {parseRegistryUrls} from './registry/url.ts'
-export {springTypes, type SpringTypes} from './spring.ts'
+export {springTypes} from './spring.ts'
 export type {
   DecodedPart,
   DecodedRecord,
