@@ -27,6 +27,8 @@ export class SinkOffsets {
   #committing: Promise<void> | null = null
   /** Commits are numbered: an old one that answers late changes nothing. */
   #commitNumber = 0
+  /** A report was lost: its record must be read again, so nothing is committed any more. Connect commits on its way out. */
+  #isUnreported = false
 
   constructor(options: SinkOffsetsOptions) {
     this.#options = options
@@ -71,9 +73,18 @@ export class SinkOffsets {
    * @throws ConnectException for a report that failed; what `close` throws
    */
   async commit(partitions: readonly TopicPartition[], closing: boolean): Promise<void> {
-    const {errant, operator, lifecycle} = this.#options
-    await errant?.awaitFutures(partitions)
-    await operator.awaitReports(partitions)
+    const {errant, operator, lifecycle, sinkTask} = this.#options
+    try {
+      await errant?.awaitFutures(partitions)
+      await operator.awaitReports(partitions)
+    } catch (error) {
+      this.#isUnreported = true
+      throw error
+    }
+    if (this.#isUnreported) {
+      if (closing) await sinkTask.close?.(partitions)
+      return
+    }
     const offered = this.#current.of(partitions)
     if (offered.length === 0) return
     this.#commitNumber++
