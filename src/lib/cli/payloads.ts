@@ -23,8 +23,9 @@ import {registryConfig} from './schema-registry.ts'
 export interface PayloadReader {
   /** Asks for the schemas of a record; undefined when none is needed. @throws the signal's reason */
   prepare(deadLetter: Pick<DeadLetter, 'record'>): Promise<void> | undefined
-  decode(deadLetter: DeadLetter): DecodedRecord
-  /** As it may be shown. */
+  /** The values alone, for filters. */
+  decode(deadLetter: Pick<DeadLetter, 'record'>): DecodedRecord
+  /** As it may be shown, with what the failure says about it. */
   toJson(deadLetter: DeadLetter): DecodedJson
   /** What to warn of: problems of the registry as a whole. */
   readonly troubles: readonly string[]
@@ -43,7 +44,7 @@ export async function openPayloads(
 }
 
 function payloadReader(decoders: Decoders, redaction: Redaction | null): PayloadReader {
-  const decode = (deadLetter: DeadLetter): DecodedRecord => {
+  const decodeWhole = (deadLetter: DeadLetter): DecodedRecord => {
     const {record, failure} = deadLetter
     const topics = [failure.origin?.topic, failure.last?.topic, record.topic].filter(topic => topic !== undefined)
     return decoders.decode(record, {topics, expect: expectedFormats(failure)})
@@ -52,10 +53,10 @@ function payloadReader(decoders: Decoders, redaction: Redaction | null): Payload
   let last: {readonly deadLetter: DeadLetter; readonly json: DecodedJson} | null = null
   return {
     prepare: ({record}) => decoders.prepare(record),
-    decode,
+    decode: ({record}) => decoders.decode(record),
     toJson: deadLetter => {
       if (last?.deadLetter === deadLetter) return last.json
-      const json = decodedToJson(decode(deadLetter), deadLetter.record.headers)
+      const json = decodedToJson(decodeWhole(deadLetter), deadLetter.record.headers)
       const shown = (part: Part): unknown => (redaction === null ? json[part] : redaction.decoded(part, json[part]))
       last = {deadLetter, json: {...json, key: shown('key'), value: shown('value')}}
       return last.json

@@ -142,6 +142,12 @@ describe('Protobuf', () => {
     expect(await problem(hex(bytes))).toEqual({step: 'decode', message, at, ...(field === undefined ? {} : {field})})
   })
 
+  test('names that JavaScript gives a meaning are names', async () => {
+    const text = 'syntax = "proto3"; message A { string constructor = 1; map<string, string> m = 2; }'
+    const {value} = await read(hex('00 0a 01 78 12 0e 0a 09 5f5f70726f746f5f5f 12 01 79'), {text})
+    expect(value).toEqual({constructor: 'x', m: Object.fromEntries([['__proto__', 'y']])})
+  })
+
   test('a message that holds itself is bounded', async () => {
     let bytes = Buffer.alloc(0)
     for (let depth = 0; depth < 300; depth++) {
@@ -168,6 +174,8 @@ describe('Protobuf', () => {
   test.each([
     ['no schema', 'this is not a schema'],
     ['an unknown type', 'syntax = "proto3"; message A { Nowhere b = 1; }'],
+    ['nested a hundred thousand times', 'message A {'.repeat(100_000)],
+    ['a loop of imports of nothing', 'syntax = "proto3"; import "nowhere.proto"; message A { nowhere.B b = 1; }'],
   ])('a schema that is of no use says so: %s', async (_what, text) => {
     const outcome = read(hex('00 0a 00'), {text})
     await expect(outcome).rejects.toMatchObject({problem: {step: 'schema'}})
