@@ -20,7 +20,7 @@ import {SinkOffsets} from './sink-offsets.ts'
 import {processSinkRecord} from './sink-pipeline.ts'
 import type {SinkConsumer, SinkTask} from './sink-task.ts'
 import {WorkerSinkTaskContext} from './sink-task-context.ts'
-import {type TaskStatus, TaskLifecycle} from './task-lifecycle.ts'
+import {nextTurn, type TaskStatus, TaskLifecycle} from './task-lifecycle.ts'
 import {openSinkReporters, type OpenDeadLetterQueue} from './task-reporters.ts'
 import type {TransformationStage} from './transforms/transformation.ts'
 
@@ -195,6 +195,7 @@ export class SinkTaskRunner {
       throw error
     }
     if (records === null) return
+    if (records.length === 0) await nextTurn()
     await this.#convert(records)
     await this.#deliver()
   }

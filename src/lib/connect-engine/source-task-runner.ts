@@ -22,7 +22,7 @@ import {
 } from './source-task.ts'
 import {SOURCE_TASK_CLASS} from './stage.ts'
 import {type SubmittedRecord, SubmittedRecords} from './submitted-records.ts'
-import {TaskLifecycle, type TaskStatus} from './task-lifecycle.ts'
+import {nextTurn, TaskLifecycle, type TaskStatus} from './task-lifecycle.ts'
 import {openSourceReporters} from './task-reporters.ts'
 import {applyTransformations, type TransformationStage} from './transforms/transformation.ts'
 
@@ -168,10 +168,10 @@ export class SourceTaskRunner {
     }
     if (this.#toSend === null) {
       await this.#commitTransaction()
-      // A source that has nothing must not keep others from running.
-      await new Promise(resolve => setImmediate(resolve))
+      await nextTurn()
       return
     }
+    if (this.#toSend.length === 0) await nextTurn()
     if (await this.#sendRecords(this.#toSend)) {
       this.#toSend = null
       await this.#commitTransaction()

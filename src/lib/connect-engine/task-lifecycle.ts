@@ -146,6 +146,13 @@ export class TaskLifecycle {
   }
 }
 
+/** Lets timers and sockets have a turn: a client that always answers at once must not keep them from it. */
+export async function nextTurn(): Promise<void> {
+  await new Promise<void>(resolve => {
+    setImmediate(resolve)
+  })
+}
+
 function untilAborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve()
   return new Promise(resolve => {

@@ -624,6 +624,17 @@ test('a queue that is behind holds up the conversion of more records', async () 
   expect(events).toEqual(['report 0', 'ready', 'report 2', 'ready'])
 })
 
+test('a consumer that always answers at once keeps no timer waiting', async () => {
+  const run = bench({})
+  let polls = 0
+  run.consumer.onEnd = () => {
+    polls += 1
+    if (polls === 1) setImmediate(() => run.runner.stop())
+  }
+  await run.runner.run()
+  expect(polls).toBeLessThan(5)
+})
+
 async function backingOff(): Promise<{run: Bench; clock: FakeClock; ended: Promise<unknown>}> {
   const clock = new FakeClock({now: 0})
   const run = bench({...QUEUE, 'errors.retry.timeout': '60000', 'errors.tolerance': 'none'}, {clock})
