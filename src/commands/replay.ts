@@ -5,7 +5,8 @@ import {outputFormat} from '../lib/cli/base-command.ts'
 import {readRateOf} from '../lib/cli/connection.ts'
 import {connectionFlags, documentFlags, filterFlags, selectionFlags, writingFlags} from '../lib/cli/flags.ts'
 import type {RecordFlags} from '../lib/cli/record-command.ts'
-import {isJson, type LookFlags, type OpenLedger, refuseIfClaimed, ReplayCommand} from '../lib/cli/replay-command.ts'
+import {isJson, type LookFlags, refuseIfClaimed, ReplayCommand} from '../lib/cli/replay-command.ts'
+import type {OpenLedger} from '../lib/cli/replay-report.ts'
 import {type ErrorFlags, toErrors} from '../lib/cli/replay-error-flags.ts'
 import {planFlags, type PlanFlags, runFlags, toPlanPolicy} from '../lib/cli/replay-flags.ts'
 import {archivesOf, assertAllowedTargets} from '../lib/cli/replay-target.ts'
@@ -34,7 +35,9 @@ Records go to the topic and partition of their origin with their original time; 
 
 Records and their ledger entries go in one transaction: after a kill, kdlq resume goes on where the last commit was, and running the same replay again sends nothing twice. --delivery at-least-once does without transactions: what an interrupted run may have sent is listed and left out, until --resend-unknown.
 
-Exit codes: 0 done; 3 some records failed, are gone or were not reached; 6 refused or declined, nothing was written (also when this machine wrote to a ledger that is missing now); 130 and 143 stopped by a signal after the records in flight were settled.`
+What the target refuses is named; with --parking-topic it goes there, with headers that say why, in the run's own transaction. The --errors-* flags mean what errors.* of a connector means.
+
+Exit codes: 0 done; 3 some records failed, were parked because they failed, are gone or were not reached; 6 refused or declined, nothing was written (also when this machine wrote to a ledger that is missing now); 130 and 143 stopped by a signal after the records in flight were settled.`
   static override examples = [
     {
       description: 'Show what would be done.',
@@ -43,6 +46,10 @@ Exit codes: 0 done; 3 some records failed, are gone or were not reached; 6 refus
     {
       description: 'Converter failures of the last day, 50 a second, without a question.',
       command: '<%= config.bin %> <%= command.id %> orders-dlq --stage VALUE_CONVERTER --since 1d --rate 50/s --yes',
+    },
+    {
+      description: 'Put aside what cannot be replayed.',
+      command: '<%= config.bin %> <%= command.id %> orders-dlq --parking-topic orders-parking --errors-log --yes',
     },
     {
       description: 'Without a cluster: from an archive into another one.',

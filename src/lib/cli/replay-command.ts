@@ -8,16 +8,15 @@ import {plural} from '../render/numbers.ts'
 import {errorsSummary, replaySummary} from '../render/replay-plan.ts'
 import {formatDuration} from '../render/time.ts'
 import {TRANSACTION_TIMEOUT_MS, type OpenDelivery} from '../replay/delivery.ts'
-import {type FileDeliveryInput, ledgerPath, openFileDelivery} from '../replay/file-delivery.ts'
+import {ledgerPath, openFileDelivery} from '../replay/file-delivery.ts'
 import {openLedgerCopy} from '../replay/ledger-copy.ts'
 import {claimedError, takeOver} from '../replay/ledger/claims.ts'
 import {readFileLedger} from '../replay/ledger/file-ledger.ts'
 import type {LedgerAuthor} from '../replay/ledger/writer.ts'
-import {DEFAULT_LEDGER} from '../replay/ledger/types.ts'
 import type {LedgerTopic} from '../replay/ledger/types.ts'
 import {lookAtLedger, type LedgerLook, type LedgerLookInput} from '../replay/look-at-ledger.ts'
 import type {ReplayPlan} from '../replay/plan.ts'
-import type {RecordFailure, ReplayOutcome, ReplayResult} from '../replay/result.ts'
+import type {ReplayOutcome, ReplayResult} from '../replay/result.ts'
 import {runReplay} from '../replay/run-replay.ts'
 import {openTopicDelivery} from '../replay/topic-delivery.ts'
 import {outputFormat} from './base-command.ts'
@@ -32,16 +31,8 @@ import {forgetLocalRun, type LocalRun, noteLocalRun} from './local-runs.ts'
 import {processLock} from './process-lock.ts'
 import type {RecordFlags} from './record-command.ts'
 import {type LimitFlags, toMaxFailed} from './run-limits.ts'
+import {failureLines, isBadAnswer, nextCommand, type OpenLedger, resumeCommand} from './replay-report.ts'
 import {archiveTarget} from './replay-target.ts'
-
-/** Failures that are told one by one on stderr. */
-const TOLD_FAILURES = 20
-const FAILURE_WORDS: Readonly<Record<RecordFailure['state'], string>> = {
-  failed: 'failed',
-  unknown: 'may have been written',
-  parked: 'was parked',
-  gone: 'is unrecoverable',
-}
 
 /** Flags that name another target than the source. */
 export interface TargetFlags {
@@ -50,10 +41,6 @@ export interface TargetFlags {
   readonly 'target-command-config'?: string | undefined
   readonly 'target-profile'?: string | undefined
 }
-
-/** The ledger of a run that is about to begin. */
-export type OpenLedger =
-  {readonly kind: 'topic'; readonly topic: LedgerTopic} | FileDeliveryInput['ledger'] | {readonly kind: 'none'}
 
 /** One run that is about to be executed. */
 export interface Execution {
@@ -294,38 +281,21 @@ export abstract class ReplayCommand extends LedgerCommand<ReplayResult> {
   }
 
   async #finish({result, error}: ReplayOutcome, execution: Execution, flags: RecordFlags): Promise<ReplayResult> {
-    const {counts, stopped, failures} = result
+    const {ledger} = execution
     await this.document(flags, result, error)
-    for (const {address, state, message} of failures.slice(0, TOLD_FAILURES)) {
-      await this.say(`${address} ${FAILURE_WORDS[state]}: ${message}`)
-    }
-    const bad = counts.failed + counts.unknown + (result.parking?.failed ?? 0)
-    const more = failures.length + result.failuresOmitted - Math.min(failures.length, TOLD_FAILURES)
-    if (more > 0) await this.say(`and ${plural(more, 'more record')}; --json lists up to 1,000`)
-    if (stopped?.settled === false) await this.say(unsettledText(execution))
-    if (result.metrics.disorder > 0) {
-      await this.warnUser(
-        `${plural(result.metrics.disorder, 'record')} went out behind a later one of the same origin partition`,
-      )
+    for (const line of failureLines(result, ledger)) await this.say(line)
+    const {disorder} = result.metrics
+    if (disorder > 0) {
+      await this.warnUser(`${plural(disorder, 'record')} went out behind a later one of the same origin partition`)
     }
     await this.say(`${result.run ?? ''}: ${replaySummary(result)}`)
     const errors = errorsSummary(result)
     if (errors !== null) await this.say(errors)
-    await this.#suggest(result, execution)
+    const next = nextCommand(result, ledger)
+    if (next !== null) await this.suggestNext(next)
     if (error !== null) throw error
-    const unread = result.scanned.some(({complete}) => !complete)
-    if (bad > 0 || counts.gone > 0 || stopped !== null || unread) {
-      this.setExitCode(EXIT.BAD_ANSWER)
-    }
+    if (isBadAnswer(result)) this.setExitCode(EXIT.BAD_ANSWER)
     return result
-  }
-
-  async #suggest({stopped, failures, targets, plan, run}: ReplayResult, {ledger}: Execution): Promise<void> {
-    const [first] = failures
-    const [target] = targets
-    if (stopped !== null && ledger.kind !== 'none') await this.suggestNext(resumeCommand(run ?? '', ledger))
-    else if (first !== undefined) await this.suggestNext(`kdlq show ${first.address}`)
-    else if (target !== undefined) await this.suggestNext(`kdlq inspect ${nextSource(plan, target.topic)} --tail 10`)
   }
 
   async #ownTarget(
@@ -362,17 +332,6 @@ export abstract class ReplayCommand extends LedgerCommand<ReplayResult> {
   }
 }
 
-/** How a run goes on. */
-export function resumeCommand(run: string, ledger: OpenLedger): string {
-  return `kdlq resume ${run}${ledgerOption(ledger)}`
-}
-
-function ledgerOption(ledger: OpenLedger): string {
-  if (ledger.kind === 'topic') return ledger.topic.name === DEFAULT_LEDGER ? '' : ` --ledger topic:${ledger.topic.name}`
-  if (ledger.kind === 'file') return ` --ledger file:${ledger.path}`
-  return ledger.kind === 'archive' ? ` --to-archive ${ledger.path}` : ''
-}
-
 /** True when the answer is one document on stdout. */
 export function isJson(flags: Readonly<Record<string, unknown>>): boolean {
   return ['json', 'jsonl'].includes(outputFormat(flags))
@@ -382,16 +341,4 @@ export function isJson(flags: Readonly<Record<string, unknown>>): boolean {
 export function refuseIfClaimed(look: LedgerLook | null, nowMs: number): void {
   if (look === null || look.ledger === null || look.claims.length === 0) return
   throw claimedError(look.claims, look.ledger, nowMs)
-}
-
-function unsettledText({plan, ledger}: Execution): string {
-  if (plan.delivery === 'exactly-once' && ledger.kind !== 'none') {
-    return 'the target did not answer in time: whether the last transaction was committed, resume decides'
-  }
-  return 'the target did not answer in time: the records above may have been written'
-}
-
-/** Where the replayed records can be looked at. */
-function nextSource({target}: ReplayPlan, topic: string): string {
-  return target.kind === 'archive' ? `${target.name.replace(/\/$/, '')}/` : topic
 }

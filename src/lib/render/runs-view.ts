@@ -30,6 +30,13 @@ export const runsView: View<RunSummary> = {
       display: ({counts}) => formatCount(counts.replayed),
     },
     {
+      name: 'parked',
+      header: 'PARKED',
+      align: 'right',
+      text: ({counts}) => `${counts.parked}`,
+      display: ({counts}) => formatCount(counts.parked),
+    },
+    {
       name: 'failed',
       header: 'FAILED',
       align: 'right',
@@ -40,7 +47,7 @@ export const runsView: View<RunSummary> = {
     {name: 'end', header: 'END', text: ({endReason}) => nothing(endReason)},
   ],
   defaultColumns: ['run', 'state', 'by', 'started', 'last', 'replayed', 'failed', 'reason'],
-  wideColumns: ['run', 'state', 'by', 'started', 'last', 'replayed', 'failed', 'reason', 'end'],
+  wideColumns: ['run', 'state', 'by', 'started', 'last', 'replayed', 'parked', 'failed', 'reason', 'end'],
 }
 
 function parkedText(parked: number): string {

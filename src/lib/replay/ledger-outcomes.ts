@@ -36,7 +36,9 @@ export function toLedgerOutcome(
   }
   if (outcome.state === 'unknown' || isNotTried(outcome) || entry.parks === true) return null
   const {code, message} = outcome.error
-  return {...common(view, entry), state: 'failed', target: null, reason: `${code}: ${message}`}
+  const {parking} = entry
+  const reason = parking === undefined ? `${code}: ${message}` : `${parkedReason(parking)}; not parked: ${message}`
+  return {...common(view, entry), state: 'failed', target: null, reason}
 }
 
 /** The target was not there: neither written nor refused. */
