@@ -26,6 +26,11 @@ export interface Dialect {
    * @param headers the record's headers by name, built once for all dialects
    */
   read(record: KafkaRecord, headers: HeaderTable): DialectReading | null
+  /**
+   * The single failures behind one reading, oldest first, where a family counts them without writing coordinates again;
+   * empty when there is only one. Linear in the number of headers.
+   */
+  history?(headers: HeaderTable, reading: DialectReading['failure']): DialectReading['failure'][]
   /** True for a header that this family added and a replay has to remove. Compared byte for byte. */
   strips(headerName: Buffer): boolean
   /** In place of `strips` where the name alone does not decide: asked once for each record that carries this family. */

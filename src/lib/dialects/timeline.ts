@@ -17,6 +17,8 @@ export interface FailureHop {
   readonly group?: string
   readonly app?: string
   readonly attempts?: number
+  /** Not to be tried again before, epoch ms, decimal. */
+  readonly dueAt?: string
   /** Epoch ms, decimal. */
   readonly failedAt?: string
 }
@@ -33,11 +35,23 @@ export function failureTimeline(
   dialects: readonly Dialect[] = DIALECTS,
 ): {readonly hops: readonly FailureHop[]; readonly omitted: number} {
   const {hops} = readHops(record, dialects)
-  const timelines = hops.toReversed().map(hop => setsOf(record, hop))
+  const headers = new HeaderTable(record.headers)
+  const timelines = hops.toReversed().map(hop => countedOf(headers, hop) ?? setsOf(record, hop))
   return {
     hops: timelines.flatMap(({hops: own}) => own),
     omitted: timelines.reduce((sum, {omitted}) => sum + omitted, 0),
   }
+}
+
+/** The failures of a family that counts them, oldest first; null when it does not, or there is only one. */
+function countedOf(
+  headers: HeaderTable,
+  {dialect, reading}: Hop,
+): {readonly hops: readonly FailureHop[]; readonly omitted: number} | null {
+  const all = dialect.history?.(headers, reading.failure) ?? []
+  if (all.length < 2) return null
+  const shown = all.length > MOST_HOPS ? [...all.slice(0, 1), ...all.slice(1 - MOST_HOPS)] : all
+  return {hops: shown.map(failure => toHop(dialect.id, failure)), omitted: all.length - shown.length}
 }
 
 /** The failures of one family, oldest first: what it would have told after the first set, after the second, and so on. */
@@ -76,7 +90,7 @@ function readSets(record: KafkaRecord, dialect: Dialect, sets: number): Omit<Fai
 }
 
 function toHop(dialect: DialectId, failure: Omit<Failure, 'dialect' | 'chain'>): FailureHop {
-  const {stage, exception, connector, group, app, attempts, failedAt} = failure
+  const {stage, exception, connector, group, app, attempts, dueAt, failedAt} = failure
   const at = failure.last ?? failure.origin
   const {class: className, message, cause} = exception ?? {}
   const told = {
@@ -93,6 +107,7 @@ function toHop(dialect: DialectId, failure: Omit<Failure, 'dialect' | 'chain'>):
     ...(group === undefined ? {} : {group}),
     ...(app === undefined ? {} : {app}),
     ...(attempts === undefined ? {} : {attempts}),
+    ...(dueAt === undefined ? {} : {dueAt}),
     ...(failedAt === undefined ? {} : {failedAt}),
   }
 }

@@ -18,7 +18,18 @@ export function* timelineLines({record, dialects}: DeadLetter, {paint}: RenderCo
   }
 }
 
-function hopText({dialect, at, stage, exception, connector, group, app, attempts, failedAt}: FailureHop): string {
+function hopText({
+  dialect,
+  at,
+  stage,
+  exception,
+  connector,
+  group,
+  app,
+  attempts,
+  dueAt,
+  failedAt,
+}: FailureHop): string {
   const cause = exception?.cause ?? exception?.class
   const message = exception?.message?.split('\n', 1)[0]?.trim()
   const by = [
@@ -34,6 +45,7 @@ function hopText({dialect, at, stage, exception, connector, group, app, attempts
     stage ?? null,
     cause === undefined ? null : simpleName(cause),
     attempts === undefined ? null : plural(attempts, 'attempt'),
+    dueAt === undefined ? null : `due ${formatTimestamp(dueAt)}`,
   ]
   const facts = parts.filter(part => part !== null).join(', ')
   return message === undefined || message === '' ? facts : `${facts}: ${message}`

@@ -40,6 +40,32 @@ test('set by set of a family that appends, each with its own exception', () => {
   ])
 })
 
+test('[BR-06] one failure for each set of a Spring retry topic', () => {
+  const set = (attempts: number, due: string): RecordHeader[] => [
+    header('retry_topic-original-timestamp', Buffer.from('018bcfe56800', 'hex')),
+    header('retry_topic-attempts', Buffer.from([0, 0, 0, attempts])),
+    header('retry_topic-backoff-timestamp', Buffer.from(due, 'hex')),
+  ]
+  const origin = [header('kafka_original-topic', 'orders'), header('kafka_dlt-original-consumer-group', 'billing')]
+  const sets = [...set(2, '018bcfe56ddc'), ...set(3, '018bcfe5728c'), ...set(4, '018bcfe572f0')]
+  const {hops, omitted} = timeline(...origin, ...sets, header('kafka_exception-fqcn', 'a.B'))
+  expect(omitted).toBe(0)
+  expect(hops).toEqual([
+    {
+      dialect: 'spring-retry',
+      at: {topic: 'orders', timestamp: '1700000000000'},
+      group: 'billing',
+      attempts: 1,
+      dueAt: '1700000001500',
+    },
+    {dialect: 'spring-retry', attempts: 2, dueAt: '1700000002700'},
+    {dialect: 'spring-retry', exception: {class: 'a.B'}, attempts: 3, dueAt: '1700000002800'},
+  ])
+  expect(timeline(...origin, ...set(2, '018bcfe56ddc')).hops).toHaveLength(1)
+  const many = timeline(...Array.from({length: 50}, (_, index) => set(index + 2, '018bcfe56ddc')).flat())
+  expect([many.hops.length, many.omitted, many.hops.at(-1)?.attempts]).toEqual([20, 30, 50])
+})
+
 test('oldest first in a family that prepends', () => {
   const {hops} = timeline(...smallryeSet('orders-dlq', 2), ...smallryeSet('orders', 1), header('trace', 'x'))
   expect(hops.map(({dialect, at}) => [dialect, at?.topic, at?.offset])).toEqual([

@@ -5,6 +5,7 @@ import type {HeaderTable} from '../header-table.ts'
 import {int32Header, minimalBigIntHeader} from '../header-writer.ts'
 import type {Failure} from '../model.ts'
 import {hasPrefix, headerName, readBinary, readMinimalBigInt} from '../primitives.ts'
+import type {Warn} from '../primitives.ts'
 import {
   isJavaException,
   isSpringAuxiliary,
@@ -61,6 +62,7 @@ export const springRetry: Dialect = {
     }
     return {failure: {...failure, ...reader.warnings()}, lastHeaderIndex: lastIndex(headers)}
   },
+  history: readHistory,
   write: failure => [
     ...writeSpringExceptions(failure, NAMES),
     ...writeSpringCoordinates(failure, NAMES),
@@ -68,11 +70,37 @@ export const springRetry: Dialect = {
   ],
 }
 
-/** Failed attempts; the header holds the number of the next one. Early releases wrote one unsigned byte. */
+/** One failure for each set of `retry_topic-*`: the first knows the place, the last the exception. */
+function readHistory(headers: HeaderTable, reading: Partial<Failure>): Partial<Failure>[] {
+  const {origin, exception, stage, group} = reading
+  const counts = headers.all(ATTEMPTS)
+  const dues = headers.all(DUE)
+  const silent: Warn = () => undefined
+  return counts.map(({value}, index) => {
+    const attempts = attemptsIn(value, silent)
+    // Sets are complete, or nothing says which time belongs to which count.
+    const due = dues.length === counts.length ? dues[index] : undefined
+    const dueAt = due === undefined ? undefined : readMinimalBigInt(due.value, silent)
+    const isLast = index === counts.length - 1
+    return {
+      ...(index === 0 && origin !== undefined ? {origin} : {}),
+      ...(index === 0 && group !== undefined ? {group} : {}),
+      ...(isLast && exception !== undefined ? {exception} : {}),
+      ...(isLast && stage !== undefined ? {stage} : {}),
+      ...(attempts === undefined ? {} : {attempts}),
+      ...(dueAt === undefined ? {} : {dueAt: dueAt.toString()}),
+    }
+  })
+}
+
 function readAttempts({headers, warn}: HeaderReader): number | undefined {
   const found = headers.last(ATTEMPTS)
-  if (found === undefined) return undefined
-  const next = found.value?.length === 1 ? found.value[0] : Number(readBinary(found.value, 'int32', warn) ?? Number.NaN)
+  return found === undefined ? undefined : attemptsIn(found.value, warn)
+}
+
+/** Failed attempts; the header holds the number of the next one. Early releases wrote one unsigned byte. */
+function attemptsIn(value: Buffer | null, warn: Warn): number | undefined {
+  const next = value?.length === 1 ? value[0] : Number(readBinary(value, 'int32', warn) ?? Number.NaN)
   if (next === undefined || Number.isNaN(next)) return undefined
   if (next >= 1 && next <= MAX_ATTEMPTS) return next - 1
   warn('bad_number')
