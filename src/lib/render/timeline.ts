@@ -38,7 +38,7 @@ function hopText({
     app === undefined ? null : `app ${app}`,
   ].filter(owner => owner !== null)
   const parts = [
-    formatCoordinates(at) ?? 'somewhere',
+    formatCoordinates(at) ?? (dueAt === undefined ? 'somewhere' : 'a retry topic'),
     failedAt === undefined ? null : formatTimestamp(failedAt),
     dialect,
     ...by,
