@@ -56,7 +56,7 @@ export function splitAtCommas(text: string): readonly string[] {
 }
 
 /** `Long.parseLong` and its like: a sign, then decimal digits of any script. Null when it is no such number. */
-function parseJavaInteger(text: string, limit: bigint): bigint | null {
+export function parseJavaInteger(text: string, limit: bigint): bigint | null {
   const match = /^([+-]?)(\p{Nd}+)$/u.exec(text)
   if (match === null) return null
   const [, sign, digits = ''] = match

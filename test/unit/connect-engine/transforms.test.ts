@@ -31,6 +31,9 @@ test.each<[spec: string, input: unknown, output: unknown]>([
   ['int8', 300n, 44],
   ['int64', 2.9, 2n],
   ['int64', 1e30, 2n ** 63n - 1n],
+  ['int32', -1e30, -(2 ** 31)],
+  ['int8', Infinity, -1],
+  ['boolean', Number.NaN, false],
   ['int16', true, 1],
   ['float64', '1.5e1', 15],
   ['float32', '0.1', Math.fround(0.1)],
@@ -46,8 +49,11 @@ test.each<[spec: string, input: unknown, output: unknown]>([
 test.each([
   ['int32', 'twelve', 'Value (twelve) was out of range for requested data type'],
   ['int8', '128', 'Value (128) was out of range for requested data type'],
+  ['int64', '9223372036854775808', 'Value (9223372036854775808) was out of range for requested data type'],
+  ['int8', [1n], 'Cast transformation does not support casting from ARRAY; supported types are [INT8, '],
+  ['int8', Buffer.of(1), 'Unexpected type in Cast transformation: class [B'],
   ['float64', '', 'Value () was out of range for requested data type'],
-])('Cast to %s refuses %j as Connect does', (spec, input, message) => {
+])('Cast to %s refuses %s as Connect does', (spec, input, message) => {
   expect(() => new Cast('Value', spec).apply(record({value: input}))).toThrow(message)
 })
 
@@ -93,6 +99,14 @@ test('RegexRouter replaces whole names only, with groups and escapes', () => {
   expect(router.apply(record({topic: 'x-orders-eu-1'})).topic).toBe('x-orders-eu-1')
   expect(() => new RegexRouter('a', '$1').apply(record({topic: 'a'}))).toThrow('No group 1')
   expect(() => new RegexRouter('(', '')).toThrow('Invalid regex: Unclosed group')
+  const route = (regex: string, replacement: string, topic: string): string =>
+    new RegexRouter(regex, replacement).apply(record({topic})).topic
+  expect(route('(a)(b)?c', '[$2]', 'ac')).toBe('[]')
+  expect(route('a(.)c', '$12', 'abc')).toBe('b2')
+  expect(() => route('abc', '$', 'abc')).toThrow('Illegal group reference: group index is missing')
+  expect(() => route('abc', '$x', 'abc')).toThrow('Illegal group reference')
+  expect(() => route('abc', '${x}', 'abc')).toThrow('No group with name {x}')
+  expect(() => route('abc', 'a\\', 'abc')).toThrow('character to be escaped is missing')
 })
 
 test('plugins are made from the properties of connector and worker', async () => {

@@ -1,6 +1,6 @@
 import {type DataSchema, dataSchema, isDataSchema, type Struct} from '../converters/schema.ts'
 import {javaDecimal} from '../converters/java-decimal.ts'
-import {ConfigException, parseConfigValue, splitAtCommas} from '../config-value.ts'
+import {ConfigException, parseJavaInteger, splitAtCommas} from '../config-value.ts'
 import type {SchemaType} from '../data.ts'
 import {DataException, JavaException} from '../errors.ts'
 import {type Half, halfOf, javaClassOf, replaceHalf, requireMap, requireStruct} from './operating.ts'
@@ -76,21 +76,20 @@ function castTo(value: unknown, type: SchemaType): unknown {
   if (typeof value === 'object' && !(value instanceof Uint8Array)) {
     const found = Array.isArray(value) ? 'ARRAY' : value instanceof Map ? 'MAP' : 'STRUCT'
     throw new DataException(
-      `Cast transformation does not support casting to/from ${found}; supported types are [${TARGETS.join(', ')}, BYTES]`,
+      `Cast transformation does not support casting from ${found}; supported types are [${TARGETS.join(', ')}, BYTES]`,
     )
   }
   if (type === 'STRING') return textOf(value)
   if (value instanceof Uint8Array) {
     throw new DataException(`Unexpected type in Cast transformation: class ${javaClassOf(value)}`)
   }
-  if (type === 'BOOLEAN')
-    return typeof value === 'string' ? value.toLowerCase() === 'true' : Math.trunc(Number(value)) !== 0
+  if (type === 'BOOLEAN') return typeof value === 'string' ? value.toLowerCase() === 'true' : wholeOf(value, 64) !== 0n
   const bits = BITS[type]
   if (bits === undefined) {
     const number = typeof value === 'string' ? parseDouble(value) : Number(value)
     return type === 'FLOAT32' ? Math.fround(number) : number
   }
-  const whole = typeof value === 'string' ? parseInteger(value, bits) : wholeOf(value)
+  const whole = typeof value === 'string' ? parseInteger(value, bits) : wholeOf(value, bits)
   const wrapped = BigInt.asIntN(bits, whole)
   return type === 'INT64' ? wrapped : Number(wrapped)
 }
@@ -100,22 +99,21 @@ function textOf(value: unknown): string {
   return typeof value === 'number' ? javaDecimal(value) : String(value)
 }
 
-/** As Java's casts of doubles: what does not fit is the nearest long, NaN is 0. */
-function wholeOf(value: unknown): bigint {
+/** As Java's casts of doubles: to int (also for smaller types) or long, the nearest one where it does not fit; NaN is 0. */
+function wholeOf(value: unknown, bits: number): bigint {
   if (typeof value === 'bigint') return value
   const number = Number(value)
   if (Number.isNaN(number)) return 0n
-  const limit = 2n ** 63n
+  const limit = bits === 64 ? 2n ** 63n : 2n ** 31n
   if (!Number.isFinite(number)) return number > 0 ? limit - 1n : -limit
   const whole = BigInt(Math.trunc(number))
   return whole >= limit ? limit - 1n : whole < -limit ? -limit : whole
 }
 
 function parseInteger(text: string, bits: number): bigint {
-  const isNumber = /^[+-]?\p{Nd}+$/u.test(text)
-  const value = isNumber ? parseConfigValue('', text, 'LONG') : null
-  if (typeof value !== 'bigint' || BigInt.asIntN(bits, value) !== value)
-    throw outOfRange(text, `For input string: "${text}"`)
+  const value = parseJavaInteger(text, bits === 64 ? 2n ** 63n : 2n ** 31n)
+  if (value === null) throw outOfRange(text, `For input string: "${text}"`)
+  if (BigInt.asIntN(bits, value) !== value) throw outOfRange(text, `Value out of range. Value:"${text}" Radix:10`)
   return value
 }
 

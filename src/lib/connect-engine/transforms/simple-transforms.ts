@@ -3,6 +3,7 @@ import {ConfigException} from '../config-value.ts'
 import type {ConnectRecordFields} from '../data.ts'
 import {DataException, JavaException} from '../errors.ts'
 import {compileJavaPattern, type JavaPattern} from '../java-pattern/compile.ts'
+import {expandReplacement} from '../java-pattern/replacement.ts'
 import {type Half, halfOf, replaceHalf, requireMap, requireStruct} from './operating.ts'
 import type {Predicate, TransformableRecord, Transformation} from './transformation.ts'
 
@@ -57,12 +58,7 @@ export class RegexRouter implements Transformation {
   apply<R extends TransformableRecord<R>>(record: R): R {
     const groups = this.#pattern.match(record.topic)
     if (groups === null) return record
-    const topic = this.#replacement.replaceAll(/\\(.)|\$(?:(\d)|\{(\w+)\})/g, (_, escaped, digit, name) => {
-      if (typeof escaped === 'string') return escaped
-      const number = typeof digit === 'string' ? Number(digit) : this.#pattern.groupNames.get(String(name))
-      if (number === undefined || number >= groups.length) throw noGroup(String(digit ?? name))
-      return groups[number] ?? ''
-    })
+    const topic = expandReplacement(this.#replacement, groups, this.#pattern.groupNames)
     return record.newRecord({topic})
   }
 }
@@ -116,9 +112,4 @@ function patternOf(key: string, text: string): JavaPattern {
   } catch (error) {
     throw ConfigException.ofValue(key, text, `Invalid regex: ${error instanceof Error ? error.message : ''}`)
   }
-}
-
-function noGroup(name: string): JavaException {
-  const className = /^\d$/.test(name) ? 'java.lang.IndexOutOfBoundsException' : 'java.lang.IllegalArgumentException'
-  return new JavaException({className, message: `No group ${/^\d$/.test(name) ? name : `with name {${name}}`}`})
 }
