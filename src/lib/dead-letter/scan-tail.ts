@@ -1,5 +1,7 @@
 import {UsageError} from '../errors.ts'
-import type {DeadLetter} from './model.ts'
+import type {KafkaRecord} from '../kafka/record.ts'
+import {packRecord, unpackRecord} from './packed-record.ts'
+import type {PackedRecord} from './packed-record.ts'
 
 /** Most records and bytes that `--tail` holds in memory. */
 const MOST_RECORDS = 100_000
@@ -14,7 +16,7 @@ interface Place {
 }
 
 interface Kept extends Place {
-  readonly deadLetter: DeadLetter
+  readonly packed: PackedRecord
   readonly bytes: number
 }
 
@@ -37,12 +39,13 @@ export class Tail {
   }
 
   /** @throws UsageError when the records kept are larger than 256 MiB together */
-  push(deadLetter: DeadLetter): void {
-    const {timestamp, topic, partition, offset, key, value, headers} = deadLetter.record
+  push(record: KafkaRecord): void {
+    const {timestamp, topic, partition, offset, key, value, headers} = record
+    const place = {timestamp: timestamp ?? -1n, topic, partition, offset}
+    if (!this.wants(place)) return
     const headerBytes = headers.reduce((sum, header) => sum + header.name.length + (header.value?.length ?? 0), 0)
     const bytes = (key?.length ?? 0) + (value?.length ?? 0) + headerBytes
-    const kept: Kept = {timestamp: timestamp ?? -1n, topic, partition, offset, deadLetter, bytes}
-    if (!this.wants(kept)) return
+    const kept: Kept = {...place, packed: packRecord(record), bytes}
     this.#bytes += bytes
     if (this.#heap.length < this.#most) {
       this.#heap.push(kept)
@@ -58,9 +61,9 @@ export class Tail {
     })
   }
 
-  /** In order, oldest first. */
-  toSorted(): readonly DeadLetter[] {
-    return this.#heap.toSorted((a, b) => (isBefore(a, b) ? -1 : 1)).map(({deadLetter}) => deadLetter)
+  /** In order, oldest first; each is an object from when it is asked for. */
+  *sorted(): Generator<KafkaRecord, void, undefined> {
+    for (const {packed} of this.#heap.toSorted((a, b) => (isBefore(a, b) ? -1 : 1))) yield unpackRecord(packed)
   }
 
   #rise(from: number): void {

@@ -1,6 +1,7 @@
 import type {Cluster} from '../kafka/ports.ts'
 import type {CompiledFilters} from '../select/compile.ts'
 import type {FrozenSelection} from '../select/selection.ts'
+import {createDeadLetter} from './dead-letter.ts'
 import type {DeadLetter, PartitionScan} from './model.ts'
 import {BlockScan, type ScanOptions} from './scan-records.ts'
 import {Tail} from './scan-tail.ts'
@@ -51,8 +52,15 @@ function scanTail(
   return {
     scanned: () => scan.scanned(),
     async *[Symbol.asyncIterator]() {
-      for await (const block of scan) for (const match of block.matches()) tail.push(match.deadLetter())
-      yield* tail.toSorted().slice(0, frozen.limit ?? most)
+      for await (const block of scan) {
+        for (const {topic, partition, cursor} of block.matches()) tail.push(cursor.toRecord(topic, partition))
+      }
+      const create = options.createDeadLetter ?? createDeadLetter
+      let left = frozen.limit ?? most
+      for (const record of tail.sorted()) {
+        if (left-- <= 0) return
+        yield create(record)
+      }
     },
   }
 }
