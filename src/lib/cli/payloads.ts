@@ -3,7 +3,8 @@ import type {Clock} from '../clock.ts'
 import {expectedFormats} from '../dead-letter/expected-format.ts'
 import type {DeadLetter} from '../dead-letter/model.ts'
 import {compileRedaction, type Redaction} from '../dead-letter/redact.ts'
-import {type DecodedJson, decodedToJson} from '../render/decoded-json.ts'
+import {type DecodedJson, type DecodedPairJson, decodedToJson, pairToJson} from '../render/decoded-json.ts'
+import {otherBytes} from '../render/payload.ts'
 import type {FilterSpec} from '../select/filter-spec.ts'
 import {
   createDecoders,
@@ -12,6 +13,7 @@ import {
   type Decoders,
   type Part,
   parseDecodeFormats,
+  type Payloads,
 } from '../serde/index.ts'
 import {asList, type EffectiveSettings} from './config/settings.ts'
 import type {ConnectionFlags} from './connection.ts'
@@ -23,6 +25,8 @@ import {registryConfig} from './schema-registry.ts'
 export interface PayloadReader {
   /** Asks for the schemas of a record; undefined when none is needed. @throws the signal's reason */
   prepare(deadLetter: Pick<DeadLetter, 'record'>): Promise<void> | undefined
+  /** As `prepare`, for what `toJson` will decode. */
+  prepareWhole(deadLetter: DeadLetter): Promise<void> | undefined
   /** The values alone, for filters. */
   decode(deadLetter: Pick<DeadLetter, 'record'>): DecodedRecord
   /** As it may be shown, with what the failure says about it. */
@@ -44,27 +48,53 @@ export async function openPayloads(
 }
 
 function payloadReader(decoders: Decoders, redaction: Redaction | null): PayloadReader {
-  const decodeWhole = (deadLetter: DeadLetter): DecodedRecord => {
+  const mask = <Pair extends DecodedPairJson>(json: Pair): Pair => {
+    const shown = (part: Part): unknown => (redaction === null ? json[part] : redaction.decoded(part, json[part]))
+    return {...json, key: shown('key'), value: shown('value')}
+  }
+  const decodeWhole = (deadLetter: DeadLetter): DecodedJson => {
     const {record, failure} = deadLetter
     const topics = [failure.origin?.topic, failure.last?.topic, record.topic].filter(topic => topic !== undefined)
-    return decoders.decode(record, {topics, expect: expectedFormats(failure)})
+    const original = originalOf(deadLetter)
+    // The reader that failed had the original before it.
+    const expect = expectedFormats(failure)
+    const json = mask(
+      decodedToJson(decoders.decode(record, original === null ? {topics, expect} : {topics}), record.headers),
+    )
+    return original === null ? json : {...json, original: mask(pairToJson(decoders.decode(original, {topics, expect})))}
   }
   // A row asks once a column.
   let last: {readonly deadLetter: DeadLetter; readonly json: DecodedJson} | null = null
   return {
     prepare: ({record}) => decoders.prepare(record),
+    prepareWhole: deadLetter => {
+      const original = originalOf(deadLetter)
+      const first = decoders.prepare(deadLetter.record)
+      const second = original === null ? undefined : decoders.prepare(original)
+      return first === undefined || second === undefined ? (first ?? second) : first.then(async () => second)
+    },
     decode: ({record}) => decoders.decode(record),
     toJson: deadLetter => {
       if (last?.deadLetter === deadLetter) return last.json
-      const json = decodedToJson(decodeWhole(deadLetter), deadLetter.record.headers)
-      const shown = (part: Part): unknown => (redaction === null ? json[part] : redaction.decoded(part, json[part]))
-      last = {deadLetter, json: {...json, key: shown('key'), value: shown('value')}}
+      last = {deadLetter, json: decodeWhole(deadLetter)}
       return last.json
     },
     get troubles() {
       return decoders.troubles.map(({message}) => message)
     },
   }
+}
+
+/** The payloads that failed first, where the record holds them elsewhere; null where they are its own. */
+function originalOf({record, failure}: DeadLetter): Payloads | null {
+  const key = otherBytes(failure.rawKey, record.key)
+  const value = otherBytes(failure.rawValue, record.value)
+  if (key === null && value === null) return null
+  const headers = failure.rawHeaders?.map(([name, hex]) => ({
+    name: Buffer.from(name),
+    value: hex === null ? null : Buffer.from(hex, 'hex'),
+  }))
+  return {key: key ?? record.key, value: value ?? record.value, headers: headers ?? record.headers}
 }
 
 /** True when a `--where` looks into keys or values. */

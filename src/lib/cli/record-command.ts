@@ -187,7 +187,7 @@ export abstract class RecordCommand<Result> extends BaseCommand<Result> {
           'these dead letters keep the time of their source record: the bounds are not the time of the failure',
         )
       }
-      const waiting = payloads?.prepare(deadLetter)
+      const waiting = payloads?.prepareWhole(deadLetter)
       if (waiting !== undefined) await waiting
       yield show(deadLetter)
     }

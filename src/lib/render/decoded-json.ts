@@ -24,8 +24,8 @@ export interface SpringTypesJson {
   readonly headers?: readonly (readonly [name: string, type: string])[]
 }
 
-/** Key and value decoded, beside the raw ones. 64-bit integers are decimal strings, bytes as everywhere. */
-export interface DecodedJson {
+/** A pair of payloads, decoded. 64-bit integers are decimal strings, bytes as everywhere. */
+export interface DecodedPairJson {
   /** Null also when it could not be decoded: then there is an error. */
   readonly key: unknown
   readonly value: unknown
@@ -33,16 +33,27 @@ export interface DecodedJson {
   /** Of the value; absent when it names none. */
   readonly schema?: SchemaFacts
   readonly keySchema?: SchemaFacts
-  readonly types?: SpringTypesJson
   /** Of the value, else of the key; absent when both could be decoded. */
   readonly error?: DecodeErrorJson
   /** Of the key, when the value has an error too. */
   readonly keyError?: DecodeErrorJson
 }
 
+/** Key and value decoded, beside the raw ones. */
+export interface DecodedJson extends DecodedPairJson {
+  readonly types?: SpringTypesJson
+  /** The payloads that failed first, where the record holds them elsewhere (`failure.rawKey`, `failure.rawValue`). */
+  readonly original?: DecodedPairJson
+}
+
 /** @param headers of the record, for the types that Spring names in them */
 export function decodedToJson({key, value}: DecodedRecord, headers: readonly RecordHeader[]): DecodedJson {
   const types = typesOf(headers)
+  return {...pairToJson({key, value}), ...(types === null ? {} : {types})}
+}
+
+/** As `decodedToJson`, for payloads that have no headers of their own. */
+export function pairToJson({key, value}: DecodedRecord): DecodedPairJson {
   const [first, second] = [errorOf('value', value), errorOf('key', key)].filter(error => error !== null)
   return {
     key: valueToJson(key.value),
@@ -50,7 +61,6 @@ export function decodedToJson({key, value}: DecodedRecord, headers: readonly Rec
     format: {key: key.format, value: value.format},
     ...(value.schema === undefined ? {} : {schema: value.schema}),
     ...(key.schema === undefined ? {} : {keySchema: key.schema}),
-    ...(types === null ? {} : {types}),
     ...(first === undefined ? {} : {error: first}),
     ...(second === undefined ? {} : {keyError: second}),
   }

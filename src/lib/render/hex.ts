@@ -18,7 +18,7 @@ export function* hexDump(bytes: Buffer, {mark = null, around = Infinity, paint}:
   const last = Math.min(Math.ceil(bytes.length / ROW) - 1, row + around)
   for (let index = first; index <= last; index++) {
     const start = index * ROW
-    yield `${start.toString(16).padStart(8, '0')} ${hexRow(bytes.subarray(start, start + ROW), mark === null ? -1 : mark - start, marked)}\n`
+    yield `${start.toString(16).padStart(8, '0')} ${hexRow(bytes.subarray(start, start + ROW), mark === null || mark === bytes.length ? -2 : mark - start, marked)}\n`
   }
   if (mark === bytes.length) yield `${bytes.length.toString(16).padStart(8, '0')} ${marked('[end]')}\n`
 }

@@ -1,7 +1,7 @@
-import type {KafkaRecord} from '../kafka/record.ts'
+import type {DeadLetter} from '../dead-letter/model.ts'
 import type {DecodeProblem, DecodeStep, Part, PayloadFormat, SchemaFacts} from '../serde/index.ts'
 import {isReadable} from './bytes.ts'
-import type {DecodedJson} from './decoded-json.ts'
+import type {DecodedJson, DecodedPairJson} from './decoded-json.ts'
 import {hexDump} from './hex.ts'
 import {formatBytes} from './numbers.ts'
 import {sanitize, sanitizeBlock} from './sanitize.ts'
@@ -23,7 +23,7 @@ const STEP_WORDS: Readonly<Record<DecodeStep, string>> = {
 
 /** One payload of a decoded record. */
 interface PartView {
-  readonly title: 'Key' | 'Value'
+  readonly title: 'Key' | 'Value' | 'Original key' | 'Original value'
   readonly bytes: Buffer | null
   readonly format: PayloadFormat
   readonly json: unknown
@@ -33,44 +33,41 @@ interface PartView {
 }
 
 /**
- * Key and value: what they are, decoded, and where they stop making sense.
+ * Key and value: what they are, decoded, and where they stop making sense; then the original ones, where the failure
+ * holds them.
  * @param hex all bytes in hex instead
  */
 export function* payloadLines(
-  {key, value}: Pick<KafkaRecord, 'key' | 'value'>,
-  {format, ...decoded}: DecodedJson,
+  {record, failure}: Pick<DeadLetter, 'record' | 'failure'>,
+  decoded: DecodedJson,
   hex: boolean,
   context: RenderContext,
 ): Generator<string> {
-  const errors = [decoded.error, decoded.keyError]
-  const errorOf = (part: Part): DecodeProblem | undefined => errors.find(error => error?.part === part)
-  const {types} = decoded
-  yield* partLines(
-    {
-      title: 'Key',
-      bytes: key,
-      format: format.key,
-      json: decoded.key,
-      schema: decoded.keySchema,
-      typeId: types?.key,
-      error: errorOf('key'),
-    },
-    hex,
-    context,
-  )
-  yield* partLines(
-    {
-      title: 'Value',
-      bytes: value,
-      format: format.value,
-      json: decoded.value,
-      schema: decoded.schema,
-      typeId: types?.value,
-      error: errorOf('value'),
-    },
-    hex,
-    context,
-  )
+  const {types, original} = decoded
+  yield* partLines(partView('Key', 'key', record.key, decoded, types?.key), hex, context)
+  yield* partLines(partView('Value', 'value', record.value, decoded, types?.value), hex, context)
+  if (original === undefined) return
+  const key = otherBytes(failure.rawKey, record.key)
+  const value = otherBytes(failure.rawValue, record.value)
+  if (key !== null) yield* partLines(partView('Original key', 'key', key, original), hex, context)
+  if (value !== null) yield* partLines(partView('Original value', 'value', value, original), hex, context)
+}
+
+/** Bytes in hex when they are others than the record's own; else null. */
+export function otherBytes(hex: string | undefined, own: Buffer | null): Buffer | null {
+  return hex === undefined || hex === own?.toString('hex') ? null : Buffer.from(hex, 'hex')
+}
+
+function partView(
+  title: PartView['title'],
+  part: Part,
+  bytes: Buffer | null,
+  pair: DecodedPairJson,
+  typeId?: string,
+): PartView {
+  const error = [pair.error, pair.keyError].find(found => found?.part === part)
+  const schema = part === 'key' ? pair.keySchema : pair.schema
+  return {title, bytes, format: pair.format[part], json: pair[part], schema, typeId, error}
 }
 
 function* partLines(view: PartView, hex: boolean, context: RenderContext): Generator<string> {
@@ -109,7 +106,7 @@ function* bodyLines(bytes: Buffer, view: PartView, {paint, width}: RenderContext
 /** Null when there is nothing to read but bytes. */
 function textOf(bytes: Buffer, {format, json}: PartView): string | null {
   const isAsItIs = format === 'text' || format === 'json' || format === 'bytes' || format === 'external'
-  if (isAsItIs && isReadable(bytes)) return prettyJson(bytes.toString('utf8'))
+  if (isAsItIs) return isReadable(bytes) ? prettyJson(bytes.toString('utf8')) : null
   if (json === null) return null
   return typeof json === 'string' ? json : JSON.stringify(json, null, 2)
 }

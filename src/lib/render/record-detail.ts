@@ -94,7 +94,7 @@ export function* renderDetail(
   }
   yield* headerLines(record, options.fullStack, context)
   yield* springTypeLines(record.headers, context)
-  yield* payloadLines(record, options.decoded, options.hex, context)
+  yield* payloadLines(deadLetter, options.decoded, options.hex, context)
 }
 
 function timeText(timestamp: bigint | null, type: string, {width, nowMs}: RenderContext): string {

@@ -1,5 +1,5 @@
 /** Bytes to values: what other folders use of this one. */
-export {createDecoders, type Decoders} from './decoders.ts'
+export {createDecoders, type Decoders, type Payloads} from './decoders.ts'
 export {AUTO_FORMATS, type AskedFormat, DECODE_FORMATS, isDecodeWord, parseDecodeFormats} from './format.ts'
 export {createRegistryStore, type RegistryConfig} from './registry/index.ts'
 export {parseRegistryUrls} from './registry/url.ts'

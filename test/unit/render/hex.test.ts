@@ -21,7 +21,7 @@ describe('a hex dump', () => {
   })
 
   test('a mark behind the last byte is a row of its own', () => {
-    expect([...hexDump(bytes, {mark: bytes.length})].at(-1)).toBe('00000013 [end]\n')
+    expect([...hexDump(bytes, {mark: bytes.length})]).toEqual([...hexDump(bytes), '00000013 [end]\n'])
     expect([...hexDump(Buffer.alloc(0), {mark: 0})]).toEqual(['00000000 [end]\n'])
   })
 

@@ -1,6 +1,6 @@
 import {describe, expect, test} from 'vitest'
 import {createDeadLetter} from '../../../src/lib/dead-letter/dead-letter.ts'
-import {decodedToJson} from '../../../src/lib/render/decoded-json.ts'
+import {decodedToJson, pairToJson} from '../../../src/lib/render/decoded-json.ts'
 import {createPaint} from '../../../src/lib/render/paint.ts'
 import {payloadLines} from '../../../src/lib/render/payload.ts'
 import {springTypeLines} from '../../../src/lib/render/spring-types.ts'
@@ -13,13 +13,15 @@ const nothing: DecodedPart = {format: 'null', value: null}
 
 function shown(value: Buffer | null, part: DecodedPart, hex = false): string {
   const decoded = decodedToJson({key: nothing, value: part}, [])
-  const text = [...payloadLines({key: null, value}, decoded, hex, context)].join('')
+  const text = [
+    ...payloadLines({record: recordWith([], {key: null, value}), failure: {dialect: 'none'}}, decoded, hex, context),
+  ].join('')
   return text.slice(text.indexOf('\nValue'))
 }
 
 async function plain(value: string): Promise<string> {
   const letter = createDeadLetter(recordWith([], {value: Buffer.from(value)}))
-  return [...payloadLines(letter.record, (await plainDecoder())(letter), false, context)].join('')
+  return [...payloadLines(letter, (await plainDecoder())(letter), false, context)].join('')
 }
 
 describe('a payload', () => {
@@ -87,6 +89,17 @@ describe('a payload', () => {
     expect(shown(Buffer.alloc(8), {format: 'int64', value: 5n})).toContain('Value 8 B int64\n5\n')
   })
 
+  test('the original ones, where the failure holds them, follow', () => {
+    const broken = {step: 'decode', message: 'looks like JSON, but there is no value', at: 1} as const
+    const original = pairToJson({key: nothing, value: {format: 'text', value: '{', error: broken}})
+    const decoded = {...decodedToJson({key: nothing, value: nothing}, []), original}
+    const failure = {dialect: 'spring-dlt', rawValue: '7b'}
+    const record = recordWith([], {key: null, value: null})
+    expect([...payloadLines({record, failure}, decoded, false, context)].join('')).toBe(
+      '\nKey null\n\nValue null (tombstone)\n\nOriginal value 1 B\n{\nmakes no sense at byte 1: looks like JSON, but there is no value\n00000000  7b                                                |{|\n00000001 [end]\n',
+    )
+  })
+
   test('hostile names and messages are made safe', () => {
     const part: DecodedPart = {
       format: 'avro',
@@ -109,7 +122,7 @@ describe("Spring's types", () => {
     const {headers: list} = recordWith(headers)
     expect([...springTypeLines(list, context)].join('')).toBe('\nSpring types\nt java.lang.String\n')
     const letter = createDeadLetter(recordWith(headers, {value: Buffer.from('{}')}))
-    const text = [...payloadLines(letter.record, (await plainDecoder())(letter), false, context)].join('')
+    const text = [...payloadLines(letter, (await plainDecoder())(letter), false, context)].join('')
     expect(text).toContain('Value 2 B type com.acme.Order\n')
     expect([...springTypeLines([], context)]).toEqual([])
   })
