@@ -91,7 +91,9 @@ describe('any headers whatsoever', () => {
       return touched
     }
     fc.assert(
-      fc.property(fc.integer({min: 50, max: 200}), fc.shuffledSubarray(NAMES, {minLength: 1}), (n, names) => {
+      fc.property(fc.integer({min: 3, max: 5}), fc.shuffledSubarray(NAMES, {minLength: 1}), (times, names) => {
+        // Each name several times: what more of them cost is then only their number, not another family.
+        const n = times * names.length
         const once = steps(n, names)
         expect(steps(2 * n, names)).toBeLessThanOrEqual(2 * once + 50)
         expect(steps(4 * n, names)).toBeLessThanOrEqual(4 * once + 50)

@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('../../../../', import.meta.url))
 
 test('every archive in the folder is an example, found by its name', async () => {
   const examples = await listExamples(root)
-  const files = readdirSync(join(root, 'examples')).filter(name => name !== 'README.md')
+  const files = readdirSync(join(root, 'examples')).filter(name => name.endsWith('.ndjson'))
   expect(examples.map(example => example.path)).toEqual(files.sort().map(name => join(root, 'examples', name)))
   expect(examples.map(example => example.name)).toContain('customers.deadletter')
   expect(await resolveExample(root, 'orders-dlq')).toBe(join(root, 'examples', 'orders-dlq.ndjson'))
