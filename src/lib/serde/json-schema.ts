@@ -49,7 +49,7 @@ async function createValidator(
     validateFormats: false,
     logger: false,
     addUsedSchema: false,
-    code: {regExp: Object.assign((pattern: string) => linear(RE2JS.compile(pattern)), {code: 'linear'})},
+    code: {regExp: Object.assign((pattern: string) => new LinearPattern(RE2JS.compile(pattern)), {code: 'linear'})},
   })
   // ajv compares each item with each other.
   ajv.removeKeyword('uniqueItems')
@@ -120,11 +120,24 @@ function resolved(name: string, base: string): string {
 
 interface Matcher {
   matcher(text: string): {find(): boolean}
+  pattern(): string
 }
 
-/** What ajv asks of a pattern, on a matcher in linear time. */
-function linear(pattern: Matcher): {test(text: string): boolean} {
-  return {test: text => pattern.matcher(text).find()}
+/** What ajv asks of a pattern, on a matcher in linear time. ajv keeps patterns apart by their text. */
+class LinearPattern {
+  readonly #pattern: Matcher
+
+  constructor(pattern: Matcher) {
+    this.#pattern = pattern
+  }
+
+  test(text: string): boolean {
+    return this.#pattern.matcher(text).find()
+  }
+
+  toString(): string {
+    return this.#pattern.pattern()
+  }
 }
 
 function isUnique(items: readonly unknown[]): boolean {
@@ -164,6 +177,7 @@ function explain(error: ErrorObject | undefined, json: Buffer, start: number): D
 
 function messageOf({keyword, message = 'breaks the schema', params}: ErrorObject): string {
   const {additionalProperty} = membersOf(params)
+  if (keyword === 'uniqueItems') return 'must NOT have equal items'
   return keyword === 'additionalProperties' && typeof additionalProperty === 'string'
     ? `${message}: ${JSON.stringify(additionalProperty)}`
     : message

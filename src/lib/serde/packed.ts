@@ -8,7 +8,8 @@ export type Unpack = (bytes: Buffer) => DecodedValue
 
 /** MessagePack; loads its library. Maps with other keys than text get the text of the key. */
 export async function createMsgpack(): Promise<Unpack> {
-  const {decode} = await import('@msgpack/msgpack')
+  // The default export: a bundle has no named ones of a CommonJS package.
+  const {default: msgpack} = await import('@msgpack/msgpack')
   return bytes => {
     const options = {
       useBigInt64: true,
@@ -19,7 +20,7 @@ export async function createMsgpack(): Promise<Unpack> {
       maxExtLength: bytes.length,
       mapKeyConverter: nameOf,
     }
-    return plain(decode(bytes, options), 0)
+    return plain(msgpack.decode(bytes, options), 0)
   }
 }
 

@@ -90,6 +90,16 @@ describe('JSON Schema', () => {
     expect((await read(schema, JSON.stringify({b: [...items, {index: 7}]}))).problem).toMatchObject({field: 'b'})
   })
 
+  test.each(['http://json-schema.org/draft-07/schema#', 'https://json-schema.org/draft/2020-12/schema'])(
+    'each pattern is its own: %s',
+    async $schema => {
+      const schema = {$schema, properties: {a: {type: 'string', pattern: '^x'}, b: {type: 'string', pattern: '^y'}}}
+      expect((await read(schema, '{"a":"x","b":"y"}')).problem).toBeUndefined()
+      expect((await read(schema, '{"a":"y"}')).problem).toMatchObject({field: 'a', message: 'must match pattern "^x"'})
+      expect((await read(schema, '{"b":"x"}')).problem).toMatchObject({field: 'b'})
+    },
+  )
+
   test('a schema that doubles the work with each level is stopped', async () => {
     const schema = {
       $ref: '#/definitions/n',
