@@ -41,6 +41,14 @@ test.each([
   expect(outcome).toBe(allowed ? 'allowed' : 'E_TARGET_NOT_ALLOWED')
 })
 
+test('a parking topic has to be among allowedTargets too', () => {
+  const parking = {topic: 'parking'} as ReplayPlan['parking']
+  expect(() => assertAllowedTargets({...planFor('orders'), parking}, ['orders'], 'prod')).toThrow(
+    'parking topic parking is not among allowedTargets of profile prod',
+  )
+  expect(() => assertAllowedTargets({...planFor('orders'), parking}, ['orders', 'park*'], 'prod')).not.toThrow()
+})
+
 test('archives of a plan are opened by the names they had', () => {
   const source = (name: string) => ({source: {kind: 'archive', name}}) as unknown as ReplayPlan
   expect(archivesOf(source('example:orders-dlq, out/a.ndjson, -'))).toEqual([

@@ -1,5 +1,5 @@
-import {afterEach, beforeEach, describe, expect, test} from 'vitest'
-import {AuthError, KafkaError} from '../../../src/lib/errors.ts'
+import {afterEach, beforeEach, describe, expect, test, vi} from 'vitest'
+import {AuthError, KafkaError, RecordError} from '../../../src/lib/errors.ts'
 import type {Cluster} from '../../../src/lib/kafka/ports.ts'
 import type {KafkaRecord} from '../../../src/lib/kafka/record.ts'
 import type {Chunk} from '../../../src/lib/replay/chunk.ts'
@@ -178,7 +178,7 @@ describe('the copy on the source cluster', () => {
   })
 })
 
-describe('dead letters at the cap', () => {
+describe('dead letters that stay where they are', () => {
   const capped = (offset: number): KafkaRecord =>
     deadLetter(offset, {
       headers: [
@@ -243,6 +243,24 @@ describe('dead letters at the cap', () => {
       reason: 'attempt-cap: replayed 3 times',
     })
     expect(PURGEABLE_STATES.has('held')).toBe(false)
+  })
+
+  test('a record that could not be made ready is failed in the ledger, and a later run sends it', async () => {
+    const real = Object.getOwnPropertyDescriptor(OutgoingFactory.prototype, 'prepare')
+      ?.value as OutgoingFactory['prepare']
+    let plans = 3
+    const spy = vi.spyOn(OutgoingFactory.prototype, 'prepare').mockImplementation(function (
+      this: OutgoingFactory,
+      ...args
+    ) {
+      if (plans-- <= 0 && args[0].offset === 1n) throw new RecordError('no such field', {code: 'E_EDIT'})
+      return real.apply(this, args)
+    })
+    const records = [deadLetter(0), deadLetter(1), deadLetter(2)]
+    expect((await replay(RUN_A, records)).counts).toMatchObject({replayed: 2, failed: 1})
+    expect(await statesInLedger()).toEqual(['0 replayed', '2 replayed', '1 failed'])
+    spy.mockRestore()
+    expect((await replay(RUN_B, records)).counts).toMatchObject({replayed: 1, skipped: 2})
   })
 
   test('go when the cap is raised or allowed later', async () => {
