@@ -1,6 +1,6 @@
 import type {DeadLetter} from '../dead-letter/model.ts'
 import type {Dialect} from '../dialects/dialect.ts'
-import {originalPayload} from '../dialects/restore.ts'
+import {originalPayload, payloadState} from '../dialects/restore.ts'
 import {isKdlqError} from '../errors.ts'
 import type {Cluster} from '../kafka/ports.ts'
 import type {KafkaRecord} from '../kafka/record.ts'
@@ -40,7 +40,7 @@ export async function lookAtOrigin(
     const record = {record: toJson(shown(finding.record))}
     if (finding.state === 'other') return {state: 'other', reason: finding.reason, ...record}
     const {differences} = finding
-    if (letter.failure.payload === 'absent') return {state: 'there', ...record}
+    if (payloadState(letter.record, letter.failure, dialects) === 'absent') return {state: 'there', ...record}
     if (differences.length === 0) return {state: 'same', ...record}
     const copy = originalPayload(letter.record, letter.failure)
     const parts = differences.flatMap(part =>

@@ -1,7 +1,7 @@
 import type {DeadLetter} from '../dead-letter/model.ts'
 import type {Dialect} from '../dialects/dialect.ts'
 import {DIALECTS} from '../dialects/registry.ts'
-import {carriedHeaders, headerStripper, originalPayload, originalTimestamp} from '../dialects/restore.ts'
+import {carriedHeaders, headerStripper, originalPayload, originalTimestamp, payloadState} from '../dialects/restore.ts'
 import type {KafkaRecord, RecordHeader} from '../kafka/record.ts'
 import type {OriginAnswer} from './from-origin.ts'
 import {isProvenanceName} from './provenance.ts'
@@ -47,7 +47,7 @@ interface Copy extends Pick<KafkaRecord, 'key' | 'value'> {
 
 /** What the dead letter has of the original, its own additions taken away; null when it is only a pointer. */
 function copyOf({record, failure}: DeadLetter, dialects: readonly Dialect[]): Copy | null {
-  if (failure.payload === 'absent') return null
+  if (payloadState(record, failure, dialects) === 'absent') return null
   const strips = headerStripper(record, failure, {dialects})
   const headers = carriedHeaders(record, failure).filter(({name}, index) => !strips(name, index))
   return {...originalPayload(record, failure), headers}

@@ -68,6 +68,20 @@ test('headers that the framework did not add count too', async () => {
   })
 })
 
+test('a pointer is no copy that differs, not even under the headers of a second family', async () => {
+  const pointer = createDeadLetter(
+    recordWith(
+      [
+        ['__dlq.errors.topic', 'orders'],
+        ['__dlq.errors.partition', '0'],
+        ['__dlq.errors.offset', '5'],
+      ],
+      {...ORIGINAL, topic: 'dlq.orders', key: null, value: null},
+    ),
+  )
+  expect(await look(pointer)).toMatchObject({state: 'there', record: {value: 'value'}})
+})
+
 test('a record of another time is another record', async () => {
   expect(await look(letter({}, {timestamp: 1n}))).toMatchObject({state: 'other'})
 })
