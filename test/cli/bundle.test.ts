@@ -50,6 +50,28 @@ describe('the built program', () => {
     expect(stdout).toBe('address\r\norders-dlq:0:1\r\norders-dlq:1:0\r\n')
   })
 
+  test.each([
+    ['avro:p.avsc', '{"type":"record","name":"P","fields":[{"name":"x","type":"long"}]}', '8001', {x: '64'}],
+    ['protobuf:p.proto', 'syntax = "proto3"; message P { int64 x = 1; }', '0840', {x: '64'}],
+    ['jsonschema:p.json', '{"properties":{"x":{"type":"integer"}}}', '7b2278223a36347d', {x: 64}],
+    ['jsonschema:p.json', '{"$schema":"https://json-schema.org/draft/2020-12/schema"}', '3634', 64],
+    ['msgpack', '', '81a17840', {x: 64}],
+    ['cbor', '', 'a161781840', {x: 64}],
+  ])('loads what reads %s', async (format, schema, hex, value) => {
+    const archive = join(folder, 'payload.ndjson')
+    const base64 = Buffer.from(hex, 'hex').toString('base64')
+    await writeFile(
+      archive,
+      `{"topic":"t","partition":0,"offset":0,"key":null,"value":{"base64":"${base64}"},"headers":[]}\n`,
+    )
+    const [name, file] = format.split(':')
+    if (file !== undefined) await writeFile(join(folder, file), schema)
+    const asked = file === undefined ? format : `${name}:${join(folder, file)}`
+    const ended = await built(['inspect', archive, '--decode', asked, '-o', 'jsonl'])
+    expect(ended).toMatchObject({code: 0})
+    expect((JSON.parse(ended.stdout) as {decoded: unknown}).decoded).toMatchObject({value})
+  })
+
   test('draws tables, and its version is quick and the same everywhere', async () => {
     expect((await built(['inspect', fixture, '-o', 'table', '--columns', 'stage'])).stdout).toContain('VALUE_CONVERTER')
     const [quick, slow] = [await built(['--version']), await built(['version', '--json'])]

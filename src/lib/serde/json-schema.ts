@@ -8,8 +8,11 @@ import {formatPath} from './path.ts'
 import {createWithinTime, type WithinTime} from './within-time.ts'
 import type {DecodedValue, DecodeProblem} from './types.ts'
 
-/** Limit for one value: schemas can be written so that checking takes for ever. */
-const VALIDATION_MS = 250
+/**
+ * Limits in ms: schemas can be written so that preparing or checking takes for ever. Far above what honest ones need on a
+ * busy machine.
+ */
+const LIMITS = {prepareMs: 10_000, checkMs: 2000}
 /** Stands before the names of schemas, which are names and no addresses. */
 const BASE = 'kdlq:///'
 
@@ -18,21 +21,36 @@ const BASE = 'kdlq:///'
  * not checked. Loads ajv and re2js.
  * @throws Error for a schema that is none
  */
-export async function compileJsonSchema({text, references}: SchemaSource): Promise<CompiledSchema> {
+export async function compileJsonSchema(
+  {text, references}: SchemaSource,
+  limits: typeof LIMITS = LIMITS,
+): Promise<CompiledSchema> {
   const root = parseSchema(text)
-  const withinTime = createWithinTime(VALIDATION_MS)
-  const validate = await createValidator(root, references, withinTime)
+  const validate = await createValidator(root, references, createWithinTime(limits.prepareMs))
+  const withinTime = createWithinTime(limits.checkMs)
   const title = typeof root === 'object' && typeof root['title'] === 'string' ? root['title'] : null
+  // A schema that is too slow for one value is not asked about the next.
+  let tooSlow: DecodeProblem | null = null
+  const check = (value: DecodedValue, json: Buffer, start: number): DecodeProblem | null => {
+    if (tooSlow !== null) return tooSlow
+    let isValid = false
+    try {
+      withinTime(() => {
+        isValid = validate(value)
+      })
+    } catch (error) {
+      if (!(error instanceof DecodeFault)) throw error
+      tooSlow = error.problem
+      return tooSlow
+    }
+    return isValid ? null : explain(validate.errors?.[0], json, start)
+  }
   return {
     type: 'JSON',
     decode({bytes, start}) {
       const json = bytes.subarray(start)
       const value = decodeAt(json, start)
-      let isValid = false
-      withinTime(() => {
-        isValid = validate(value)
-      })
-      const problem = isValid ? null : explain(validate.errors?.[0], json, start)
+      const problem = check(value, json, start)
       return {value, name: title, ...(problem === null ? {} : {problem})}
     },
   }
