@@ -23,7 +23,7 @@ if (check === undefined || files.length === 0) {
   let passed = 0
   let failed = 0
   for (const file of files) {
-    for await (const {name, differences} of check(await readText(file))) {
+    for await (const {name, differences} of checkFile(file, check)) {
       if (differences.length === 0) {
         passed++
         continue
@@ -37,11 +37,23 @@ if (check === undefined || files.length === 0) {
   if (failed > 0 || passed === 0) process.exitCode = 1
 }
 
-/** A file's text; `.gz` and `.zst` are unpacked. */
+/** A file that cannot be read has failed; the others still run. */
+async function* checkFile(file: string, checkText: Check): AsyncGenerator<Checked> {
+  let text: string
+  try {
+    text = await readText(file)
+  } catch (error) {
+    yield {name: file, differences: [`unreadable: ${error instanceof Error ? error.message : String(error)}`]}
+    return
+  }
+  yield* checkText(text)
+}
+
+/** A file's text without a byte order mark; `.gz` and `.zst` are unpacked. */
 async function readText(file: string): Promise<string> {
   const bytes = await readFile(file)
-  if (file.endsWith('.gz')) return gunzipSync(bytes).toString('utf8')
-  return (file.endsWith('.zst') ? zstdDecompressSync(bytes) : bytes).toString('utf8')
+  const unpacked = file.endsWith('.gz') ? gunzipSync(bytes) : file.endsWith('.zst') ? zstdDecompressSync(bytes) : bytes
+  return unpacked.toString('utf8').replace(/^\ufeff/, '')
 }
 
 /** A vector that throws has failed; the others still run. */

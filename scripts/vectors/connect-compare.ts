@@ -1,3 +1,4 @@
+import {fromBytes} from './connect-format.ts'
 import type {ConnectVector} from './connect-format.ts'
 
 const NULL_POINTER = 'java.lang.NullPointerException'
@@ -20,7 +21,8 @@ interface Comparison {
   readonly differences: string[]
 }
 
-function compare(want: unknown, got: unknown, path: string, comparison: Comparison): void {
+function compare(wanted: unknown, got: unknown, path: string, comparison: Comparison): void {
+  const want = inOneSpelling(wanted)
   if (Array.isArray(want) && Array.isArray(got)) {
     if (want.length !== got.length) differ(`${path}.length`, want.length, got.length, comparison)
     for (let index = 0; index < Math.min(want.length, got.length); index++) {
@@ -38,6 +40,15 @@ function compare(want: unknown, got: unknown, path: string, comparison: Comparis
     const place = path === '' ? key : `${path}.${key}`
     compare(want[key], got[key], place, comparison)
   }
+}
+
+/** Bytes may be spelled in base64 although they are text. */
+function inOneSpelling(value: unknown): unknown {
+  if (!isObject(value)) return value
+  const {base64, ...others} = value
+  return typeof base64 === 'string' && Object.keys(others).length === 0
+    ? fromBytes(Buffer.from(base64, 'base64'))
+    : value
 }
 
 function differ(path: string, want: unknown, got: unknown, {differences}: Comparison): void {

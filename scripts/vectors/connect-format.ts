@@ -19,8 +19,8 @@ export interface VectorException {
   readonly class: string
   readonly message: string | null
   readonly frames?: readonly string[]
-  readonly cause?: VectorException
-  readonly suppressed?: readonly VectorException[]
+  readonly cause?: VectorException | null
+  readonly suppressed?: readonly VectorException[] | null
 }
 
 export interface VectorRecord {
@@ -150,8 +150,8 @@ export function toError(exception: VectorException): JavaException {
     family: familyOf(className),
     frames: frames ?? [],
     ...(className === 'example.OddText' ? {localizedMessage: `localized(${message})`} : {}),
-    ...(cause === undefined ? {} : {cause: toError(cause)}),
-    ...(suppressed === undefined ? {} : {suppressed: suppressed.map(toError)}),
+    ...(cause === undefined || cause === null ? {} : {cause: toError(cause)}),
+    ...(suppressed === undefined || suppressed === null ? {} : {suppressed: suppressed.map(toError)}),
   })
 }
 

@@ -25,6 +25,24 @@ async function vectors(...args: string[]): Promise<{code: number; stdout: string
   return promise
 }
 
+/** What a Connect vector expects in total when nothing happens. */
+const TOTALS = {
+  clock: 0,
+  metrics: {
+    'total-record-failures': 0,
+    'total-record-errors': 0,
+    'total-records-skipped': 0,
+    'total-retries': 0,
+    'total-errors-logged': 0,
+    'deadletterqueue-produce-requests': 0,
+    'deadletterqueue-produce-failures': 0,
+    'last-error-timestamp-set': false,
+  },
+  reporterCalls: [],
+  dlq: [],
+  log: [],
+}
+
 test('counts the vectors that pass', async () => {
   const {code, stdout} = await vectors('dialects', 'test/fixtures/dialects/connect.jsonl')
   expect(stdout).toBe('26 passed, 0 failed\n')
@@ -63,6 +81,25 @@ test('fails for a Connect vector that differs, names id and step, and for a line
   expect(stdout).toContain('t-1\n  P4x steps[0].result: want false, got true\n')
   expect(stdout).toContain('line 2\n  unreadable: ')
   expect(stdout.endsWith('0 passed, 2 failed\n')).toBe(true)
+  expect(code).toBe(1)
+})
+
+test('reads a file behind a byte order mark, and goes on behind one that it cannot read', async () => {
+  const marked = join(directory, 'marked.jsonl')
+  const broken = join(directory, 'broken.jsonl.gz')
+  const input = {config: {}, records: {r: null}, reporters: [], steps: []}
+  const expected = {steps: [], ...TOTALS}
+  await writeFile(
+    marked,
+    `\ufeff${JSON.stringify({id: 't-1', kind: 'tolerance', profile: '4.4', input, expected})}\r\n`,
+  )
+  await writeFile(broken, Buffer.from('1f8b08', 'hex'))
+  const {code, stdout, stderr} = await vectors('connect', directory, join(directory, 'none.jsonl'), broken, marked)
+  expect(stdout).toContain(`${directory}\n  unreadable: EISDIR`)
+  expect(stdout).toContain('none.jsonl\n  unreadable: ENOENT')
+  expect(stdout).toContain('broken.jsonl.gz\n  unreadable: ')
+  expect(stdout.endsWith('1 passed, 3 failed\n')).toBe(true)
+  expect(stderr).toBe('')
   expect(code).toBe(1)
 })
 

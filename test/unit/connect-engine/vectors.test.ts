@@ -63,6 +63,23 @@ describe('the runner sees', () => {
     expect(unseen).toEqual([])
   })
 
+  test('bytes, however they are spelled', async () => {
+    const vector = vectors.find(({expected}) => JSON.stringify(expected['dlq'] ?? []).includes('"key":"k1"'))
+    const text = JSON.stringify(vector).replaceAll('"key":"k1"', '"key":{"base64":"azE="}')
+    expect(await connectDifferences(JSON.parse(text) as ConnectVector)).toEqual([])
+    const other = text.replaceAll('azE=', 'azI=')
+    const kept = {...(JSON.parse(text) as ConnectVector), expected: (JSON.parse(other) as ConnectVector).expected}
+    expect((await connectDifferences(kept)).join()).toContain('dlq[0].key: want "k2", got "k1"')
+  })
+
+  test('an exception whose parts are null', async () => {
+    const text = JSON.stringify(vectorOf('stage-001/4.4')).replaceAll(
+      '"frames":',
+      '"cause":null,"suppressed":null,"frames":',
+    )
+    expect(await connectDifferences(JSON.parse(text) as ConnectVector)).toEqual([])
+  })
+
   test('a vector of the other profile as different', async () => {
     expect(await connectDifferences({...vectorOf('stage-001/3.9'), profile: '4.4'})).not.toEqual([])
     expect(await connectDifferences({...vectorOf('stage-001/4.4'), profile: 'both'})).not.toEqual([])
