@@ -1,14 +1,16 @@
 // Imports point downward (docs/architecture.md). Each rule: who may not import what.
 const layer = name => `^src/lib/${name}/`
+const top = ['replay', 'simulate', 'render', 'cli']
 const above = {
-  kafka: ['serde', 'connect-rest', 'dialects', 'select', 'dead-letter', 'connect-engine', 'replay', 'render', 'cli'],
-  serde: ['connect-rest', 'dialects', 'select', 'dead-letter', 'connect-engine', 'replay', 'render', 'cli'],
-  'connect-rest': ['serde', 'dialects', 'select', 'dead-letter', 'connect-engine', 'replay', 'render', 'cli'],
-  dialects: ['select', 'dead-letter', 'connect-engine', 'replay', 'render', 'cli'],
-  select: ['connect-engine', 'replay', 'render', 'cli'],
-  'dead-letter': ['connect-engine', 'replay', 'render', 'cli'],
-  'connect-engine': ['dead-letter', 'select', 'replay', 'render', 'cli'],
-  replay: ['render', 'cli'],
+  kafka: ['serde', 'connect-rest', 'dialects', 'select', 'dead-letter', 'connect-engine', ...top],
+  serde: ['connect-rest', 'dialects', 'select', 'dead-letter', 'connect-engine', ...top],
+  'connect-rest': ['serde', 'dialects', 'select', 'dead-letter', 'connect-engine', ...top],
+  dialects: ['serde', 'connect-rest', 'select', 'dead-letter', 'connect-engine', ...top],
+  select: ['connect-rest', 'connect-engine', ...top],
+  'dead-letter': ['connect-engine', ...top],
+  'connect-engine': ['connect-rest', 'dead-letter', 'select', ...top],
+  replay: ['simulate', 'connect-rest', 'render', 'cli'],
+  simulate: ['replay', 'connect-rest', 'render', 'cli'],
   render: ['cli'],
 }
 
