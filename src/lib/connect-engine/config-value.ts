@@ -40,7 +40,6 @@ export function parseConfigValue(key: string, text: string | null, type: ConfigT
 
 /** `String.trim`: control characters and the blank, and no other white space. */
 export function javaTrim(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- that is what Java trims
   return text.replaceAll(/^[\0- ]+|[\0- ]+$/g, '')
 }
 

@@ -1,50 +1,26 @@
-import type {Clock} from '../clock.ts'
 import type {KafkaRecord} from '../kafka/record.ts'
-import type {RandomSource} from './backoff.ts'
-import {
-  type ConnectorProperties,
-  type ErrorHandlingConfig,
-  parseErrorHandlingConfig,
-  requireValidTopics,
-} from './config.ts'
-import type {Converter, HeaderConverter, InternalSinkRecord, SinkRecord} from './data.ts'
-import {RetryWithToleranceOperator} from './engine.ts'
+import {type ErrorHandlingConfig, parseErrorHandlingConfig, requireValidTopics} from './config.ts'
+import type {InternalSinkRecord, SinkRecord} from './data.ts'
+import type {RetryWithToleranceOperator} from './engine.ts'
 import {WorkerErrantRecordReporter} from './errant-record-reporter.ts'
 import {ConnectException, isConnectRetriable, toError} from './errors.ts'
 import {ErrorHandlingMetrics} from './metrics.ts'
-import type {EngineSwitches, Profile} from './options.ts'
 import {PartitionSet} from './partition-offsets.ts'
 import type {TopicPartition} from './report-future.ts'
-import type {ErrorReporter, LogSink} from './reporter.ts'
+import type {ErrorReporter} from './reporter.ts'
 import {SinkOffsets} from './sink-offsets.ts'
 import {processSinkRecord} from './sink-pipeline.ts'
 import type {SinkConsumer, SinkTask} from './sink-task.ts'
 import {WorkerSinkTaskContext} from './sink-task-context.ts'
 import {nextTurn, type TaskStatus, TaskLifecycle} from './task-lifecycle.ts'
 import {openSinkReporters, type OpenDeadLetterQueue} from './task-reporters.ts'
-import type {TransformationStage} from './transforms/transformation.ts'
+import {closeTransformations, taskOperator, type TaskRunnerOptions} from './task-runner-options.ts'
 
-export interface SinkTaskRunnerOptions {
-  readonly connector: string
-  /** Task number. */
-  readonly task: number
-  /** The connector's properties; the `errors.*` keys count here, the task gets all. */
-  readonly properties: ConnectorProperties
+export interface SinkTaskRunnerOptions extends TaskRunnerOptions {
   readonly sinkTask: SinkTask
   readonly consumer: SinkConsumer
-  readonly keyConverter: Converter
-  readonly valueConverter: Converter
-  readonly headerConverter: HeaderConverter
-  readonly transformations?: readonly TransformationStage[]
   /** Needed when the properties name a dead letter queue. */
   readonly openDeadLetterQueue?: OpenDeadLetterQueue
-  readonly clock: Clock
-  readonly log: LogSink
-  readonly random?: RandomSource
-  readonly profile?: Profile
-  readonly switches?: EngineSwitches
-  /** `offset.flush.interval.ms` of the worker; 60,000 when absent. */
-  readonly offsetFlushIntervalMs?: number
 }
 
 /**
@@ -71,19 +47,12 @@ export class SinkTaskRunner {
 
   /** @throws ConfigException for properties that Connect could not parse */
   constructor(options: SinkTaskRunnerOptions) {
-    const {connector, task, properties, clock, profile, switches, random, log} = options
+    const {connector, task, properties, profile, log} = options
     this.#options = options
     this.#config = parseErrorHandlingConfig(properties, {kind: 'sink', profile})
     this.#flushIntervalMs = options.offsetFlushIntervalMs ?? 60_000
-    this.metrics = new ErrorHandlingMetrics({connector, task, clock})
-    this.operator = new RetryWithToleranceOperator<KafkaRecord>({
-      clock,
-      config: this.#config,
-      metrics: this.metrics,
-      ...(random === undefined ? {} : {random}),
-      ...(profile === undefined ? {} : {profile}),
-      ...(switches === undefined ? {} : {switches}),
-    })
+    this.metrics = new ErrorHandlingMetrics(options)
+    this.operator = taskOperator<KafkaRecord>(options, this.#config, this.metrics)
     this.#errant = this.#config.offersErrantRecordReporter
       ? new WorkerErrantRecordReporter({...options, operator: this.operator})
       : null
@@ -294,22 +263,12 @@ export class SinkTaskRunner {
   }
 
   async #close(): Promise<void> {
-    const {sinkTask, consumer, transformations = []} = this.#options
-    await this.#quietly('Could not stop task', () => sinkTask.stop())
+    const {sinkTask, consumer} = this.#options
+    await this.#lifecycle.quietly('Could not stop task', () => sinkTask.stop())
     this.#taskStopped = true
-    await this.#quietly('Could not close the consumer', () => consumer.close())
-    for (const {transformation} of transformations) {
-      await this.#quietly('Could not close a transformation', () => transformation.close?.())
-    }
-    await this.#quietly('Could not close the reporters', () => this.operator.close())
-  }
-
-  async #quietly(what: string, act: () => void | Promise<void>): Promise<void> {
-    try {
-      await act()
-    } catch (error) {
-      this.#logError(what, error)
-    }
+    await this.#lifecycle.quietly('Could not close the consumer', () => consumer.close())
+    await closeTransformations(this.#options, this.#lifecycle)
+    await this.#lifecycle.quietly('Could not close the reporters', () => this.operator.close())
   }
 
   #rewind(): void {

@@ -1,16 +1,11 @@
-import type {Clock} from '../clock.ts'
 import {isKdlqError} from '../errors.ts'
-import type {RecordHeader} from '../kafka/record.ts'
-import type {RandomSource} from './backoff.ts'
-import {type ConnectorProperties, type ErrorHandlingConfig, parseErrorHandlingConfig} from './config.ts'
-import type {Converter, HeaderConverter, SourceRecord} from './data.ts'
-import {RetryWithToleranceOperator} from './engine.ts'
+import {type ErrorHandlingConfig, parseErrorHandlingConfig} from './config.ts'
+import type {SourceRecord} from './data.ts'
+import type {RetryWithToleranceOperator} from './engine.ts'
 import {ConnectException, isConnectRetriable, toError} from './errors.ts'
 import {ErrorHandlingMetrics} from './metrics.ts'
-import type {EngineSwitches, Profile} from './options.ts'
 import {ProcessingContext} from './processing-context.ts'
-import type {LogSink} from './reporter.ts'
-import {checkedTimestamp} from './sink-pipeline.ts'
+import {prepareSourceRecord} from './source-pipeline.ts'
 import {
   type OutgoingSourceRecord,
   type RecordMetadata,
@@ -18,37 +13,20 @@ import {
   type SourceProducer,
   type SourceTask,
   type SourceTransactions,
-  WorkerSourceRecord,
 } from './source-task.ts'
 import {SOURCE_TASK_CLASS} from './stage.ts'
 import {type SubmittedRecord, SubmittedRecords} from './submitted-records.ts'
 import {nextTurn, TaskLifecycle, type TaskStatus} from './task-lifecycle.ts'
 import {openSourceReporters} from './task-reporters.ts'
-import {applyTransformations, type TransformationStage} from './transforms/transformation.ts'
+import {closeTransformations, taskOperator, type TaskRunnerOptions} from './task-runner-options.ts'
 
-export interface SourceTaskRunnerOptions {
-  readonly connector: string
-  /** Task number. */
-  readonly task: number
-  /** The connector's properties; the `errors.*` keys count here, the task gets all. */
-  readonly properties: ConnectorProperties
+export interface SourceTaskRunnerOptions extends TaskRunnerOptions {
   readonly sourceTask: SourceTask
   readonly producer: SourceProducer
   /** Stores how far the source was read; not called in exactly-once mode. */
   readonly writeOffsets: (offsets: readonly SourceOffset[]) => Promise<void>
   /** Set = exactly-once mode: one transaction a poll, records and offsets together. */
   readonly transactions?: SourceTransactions
-  readonly keyConverter: Converter
-  readonly valueConverter: Converter
-  readonly headerConverter: HeaderConverter
-  readonly transformations?: readonly TransformationStage[]
-  readonly clock: Clock
-  readonly log: LogSink
-  readonly random?: RandomSource
-  readonly profile?: Profile
-  readonly switches?: EngineSwitches
-  /** `offset.flush.interval.ms` of the worker; 60,000 when absent. Offsets are committed between two polls. */
-  readonly offsetFlushIntervalMs?: number
   /** `offset.flush.timeout.ms` of the worker: how long the end waits for records on their way; 5,000 when absent. */
   readonly offsetFlushTimeoutMs?: number
 }
@@ -80,18 +58,11 @@ export class SourceTaskRunner {
 
   /** @throws ConfigException for properties that Connect could not parse */
   constructor(options: SourceTaskRunnerOptions) {
-    const {connector, task, properties, clock, profile, switches, random, log} = options
+    const {connector, task, properties, profile, log} = options
     this.#options = options
     this.#config = parseErrorHandlingConfig(properties, {kind: 'source', profile})
-    this.metrics = new ErrorHandlingMetrics({connector, task, clock})
-    this.operator = new RetryWithToleranceOperator<SourceRecord>({
-      clock,
-      config: this.#config,
-      metrics: this.metrics,
-      ...(random === undefined ? {} : {random}),
-      ...(profile === undefined ? {} : {profile}),
-      ...(switches === undefined ? {} : {switches}),
-    })
+    this.metrics = new ErrorHandlingMetrics(options)
+    this.operator = taskOperator<SourceRecord>(options, this.#config, this.metrics)
     const kind = options.transactions === undefined ? 'WorkerSourceTask' : 'ExactlyOnceWorkerSourceTask'
     this.#lifecycle = new TaskLifecycle({name: `${kind}{id=${connector}-${task}}`, log})
   }
@@ -192,9 +163,10 @@ export class SourceTaskRunner {
 
   /** @returns false when the producer cannot take the rest now; it is kept */
   async #sendRecords(records: readonly SourceRecord[]): Promise<boolean> {
+    const pipeline = {...this.#options, operator: this.operator}
     for (const [index, record] of records.entries()) {
       const context = new ProcessingContext<SourceRecord>(record)
-      const outgoing = await this.#prepare(context, record)
+      const outgoing = await prepareSourceRecord(pipeline, context, record)
       if (outgoing === null) {
         await this.#dropped(record)
       } else if (!(await this.#send(context, record, outgoing))) {
@@ -203,36 +175,6 @@ export class SourceTaskRunner {
       }
     }
     return true
-  }
-
-  /** @returns null for a record that was dropped or given up */
-  async #prepare(context: ProcessingContext<SourceRecord>, record: SourceRecord): Promise<OutgoingSourceRecord | null> {
-    const {keyConverter, valueConverter, headerConverter, transformations = []} = this.#options
-    const {operator} = this
-    const changed = await applyTransformations(operator, transformations, context, new WorkerSourceRecord(record))
-    if (changed === null) return null
-    const {topic, partition} = changed
-    const headers =
-      (await operator.execute(
-        context,
-        () => rawHeaders(headerConverter, changed),
-        'HEADER_CONVERTER',
-        headerConverter.className,
-      )) ?? []
-    const key = await operator.execute(
-      context,
-      () => keyConverter.fromConnectData(topic, changed.keySchema, changed.key, headers),
-      'KEY_CONVERTER',
-      keyConverter.className,
-    )
-    const value = await operator.execute(
-      context,
-      () => valueConverter.fromConnectData(topic, changed.valueSchema, changed.value, headers),
-      'VALUE_CONVERTER',
-      valueConverter.className,
-    )
-    if (context.failed) return null
-    return {topic, partition, timestamp: checkedTimestamp(changed.timestamp), key, value, headers}
   }
 
   /** @returns false for a retriable failure of the producer, found at once */
@@ -291,7 +233,7 @@ export class SourceTaskRunner {
         this.#producerError ??= error
         return
       }
-      await this.#quietly('Could not report a record that was not sent', () => {
+      await this.#lifecycle.quietly('Could not report a record that was not sent', () => {
         this.operator.executeFailed(context, 'KAFKA_PRODUCE', SOURCE_TASK_CLASS, error)
       })
     }
@@ -314,7 +256,7 @@ export class SourceTaskRunner {
   }
 
   async #commitRecord(record: SourceRecord, metadata: RecordMetadata | null): Promise<void> {
-    await this.#quietly('Exception thrown while calling task.commitRecord()', () =>
+    await this.#lifecycle.quietly('Exception thrown while calling task.commitRecord()', () =>
       this.#options.sourceTask.commitRecord?.(record, metadata),
     )
   }
@@ -329,7 +271,9 @@ export class SourceTaskRunner {
       this.#lifecycle.log('Failed to flush offsets to storage: ', error)
       return
     }
-    await this.#quietly('Exception thrown while calling task.commit()', () => this.#options.sourceTask.commit?.())
+    await this.#lifecycle.quietly('Exception thrown while calling task.commit()', () =>
+      this.#options.sourceTask.commit?.(),
+    )
   }
 
   /** Exactly-once mode: records and offsets since the last one. @throws ConnectException, whatever is tolerated */
@@ -351,7 +295,7 @@ export class SourceTaskRunner {
     const committable = this.#committable
     this.#committable = []
     for (const [record, metadata] of committable) await this.#commitRecord(record, metadata)
-    await this.#quietly('Exception thrown while calling task.commit()', () => sourceTask.commit?.())
+    await this.#lifecycle.quietly('Exception thrown while calling task.commit()', () => sourceTask.commit?.())
   }
 
   async #commitFinally(failed: boolean): Promise<void> {
@@ -368,29 +312,12 @@ export class SourceTaskRunner {
   }
 
   async #close(): Promise<void> {
-    const {sourceTask, producer, transformations = []} = this.#options
-    await this.#quietly('Could not stop task', () => sourceTask.stop())
-    await this.#quietly('Could not close the producer', () => producer.close())
-    for (const {transformation} of transformations) {
-      await this.#quietly('Could not close a transformation', () => transformation.close?.())
-    }
-    await this.#quietly('Could not close the reporters', () => this.operator.close())
+    const {sourceTask, producer} = this.#options
+    await this.#lifecycle.quietly('Could not stop task', () => sourceTask.stop())
+    await this.#lifecycle.quietly('Could not close the producer', () => producer.close())
+    await closeTransformations(this.#options, this.#lifecycle)
+    await this.#lifecycle.quietly('Could not close the reporters', () => this.operator.close())
   }
-
-  async #quietly(what: string, act: () => void | Promise<void>): Promise<void> {
-    try {
-      await act()
-    } catch (error) {
-      this.#lifecycle.log(what, error)
-    }
-  }
-}
-
-function rawHeaders(converter: HeaderConverter, {topic, headers}: SourceRecord): RecordHeader[] {
-  return headers.map(({key, schema, value}) => ({
-    name: Buffer.from(key),
-    value: converter.fromConnectHeader(topic, key, schema, value),
-  }))
 }
 
 /** Connect's retriable errors and Kafka's own: unlike the engine, this loop tries both again. */

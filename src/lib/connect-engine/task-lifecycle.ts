@@ -133,6 +133,15 @@ export class TaskLifecycle {
     this.#log({logger, message: `${this.#name} ${message}`, error: error === null ? null : toError(error)})
   }
 
+  /** Do a step of the end (or one that may fail): its error is logged and does not stop what follows. */
+  async quietly(what: string, act: () => void | Promise<void>): Promise<void> {
+    try {
+      await act()
+    } catch (error) {
+      this.log(what, error)
+    }
+  }
+
   async #startAndExecute(steps: TaskSteps): Promise<void> {
     await steps.start()
     this.#isRunning = true
