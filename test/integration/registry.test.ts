@@ -6,7 +6,7 @@ import protobuf from 'protobufjs'
 import {afterAll, beforeAll, describe, expect, inject, test} from 'vitest'
 import {ensureLibs} from '../../sandbox/libs.ts'
 import {type SchemaRegistryProcess, startSchemaRegistry} from '../../sandbox/schema-registry.ts'
-import {createTestAuthority} from '../../sandbox/tls.ts'
+import {createTestAuthority, type TestAuthority} from '../../sandbox/tls.ts'
 import {kdlq} from '../cli/support/kdlq.ts'
 import {unique} from '../support/sandbox.ts'
 import {startStubRegistry} from '../support/stub-registry.ts'
@@ -32,6 +32,7 @@ message Invoice { message Line { string sku = 1; Money price = 2; } repeated Lin
 const topic = unique('registry-dlq')
 let folder = ''
 let registry: SchemaRegistryProcess | null = null
+let authority: TestAuthority | null = null
 const env = (): Record<string, string> => ({
   KDLQ_BOOTSTRAP_SERVER: inject('bootstrapServers'),
   KDLQ_SCHEMA_REGISTRY: registry?.url ?? '',
@@ -40,7 +41,9 @@ const env = (): Record<string, string> => ({
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'kdlq-registry-'))
   const libs = await ensureLibs('4.4.0')
-  registry = await startSchemaRegistry(libs, join(inject('kafkaDir'), 'schema-registry'))
+  const starting = startSchemaRegistry(libs, join(inject('kafkaDir'), 'schema-registry'))
+  // Both are JVMs that mostly wait.
+  ;[registry, authority] = await Promise.all([starting, createTestAuthority(libs, join(folder, 'keys'))])
   // Avro and JSON come from another implementation, Protobuf with the indexes that it does not write.
   const writer = new SchemaRegistry({host: registry.url})
   await register('customer', {schema: JSON.stringify(CUSTOMER)})
@@ -159,14 +162,15 @@ describe('records of a real broker, schemas of a real registry', () => {
   })
 
   test('a registry that wants a certificate and a token gets them from the profile, another address gets neither', async () => {
-    const authority = await createTestAuthority(await ensureLibs('4.4.0'), join(folder, 'keys'))
+    if (authority === null) throw new Error('no authority')
+    const {client, caFile} = authority
     const [key, cert, ca] = await Promise.all(
       [authority.server.keyFile, authority.server.certFile, authority.caFile].map(async path => readFile(path, 'utf8')),
     )
     await using stub = await startStubRegistry({key, cert, ca, requestCert: true, rejectUnauthorized: true})
     stub.ids.set(99_999, {schema: '{"type":"fixed","name":"F","size":1}'})
     await mkdir(join(folder, 'kdlq'))
-    const tls = {ca: authority.caFile, cert: authority.client.certFile, key: authority.client.keyFile}
+    const tls = {ca: caFile, cert: client.certFile, key: client.keyFile}
     const profile = {
       bootstrapServers: inject('bootstrapServers'),
       schemaRegistry: {url: stub.url, tokenEnv: 'TOKEN', tls},

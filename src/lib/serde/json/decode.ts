@@ -45,7 +45,10 @@ function refuseBroken(bytes: Buffer): void {
 /** More than can be nested is only nested if there are as many openers. */
 function openers(bytes: Buffer): number {
   let count = 0
-  for (const byte of bytes) if (byte === 0x5b || byte === 0x7b) count += 1
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]
+    if (byte === 0x5b || byte === 0x7b) count += 1
+  }
   return count
 }
 
