@@ -72,7 +72,7 @@ describe('killed and resumed', () => {
       kills: planKills(endings.length, RECORDS, testRandom(name)),
       replay: ['replay', world.dlq, ...RATE, ...world.ledgerFlags],
       async between(_run, number) {
-        sessions.push(await foreigner(world, endings[number - 1] === 'time out' ? 1500 : 60_000))
+        sessions.push(await foreigner(world, endings[number - 1] === 'time out' ? 8000 : 60_000))
       },
       async resumed(kdlq, number) {
         const [session, ending] = [sessions.at(-1), endings[number - 1]]
