@@ -2,6 +2,7 @@
 const layer = name => `^src/lib/${name}/`
 const top = ['replay', 'simulate', 'render', 'cli']
 const above = {
+  http: ['kafka', 'serde', 'connect-rest', 'dialects', 'select', 'dead-letter', 'connect-engine', ...top],
   kafka: ['serde', 'connect-rest', 'dialects', 'select', 'dead-letter', 'connect-engine', ...top],
   serde: ['connect-rest', 'dialects', 'select', 'dead-letter', 'connect-engine', ...top],
   'connect-rest': ['serde', 'dialects', 'select', 'dead-letter', 'connect-engine', ...top],

@@ -24,7 +24,8 @@ export interface ConnectAddress {
 export function parseConnectAddress(text: string): ConnectAddress | null {
   const url = URL.canParse(text) ? new URL(text) : null
   if (url === null || !['http:', 'https:'].includes(url.protocol)) return null
-  const user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
+  const user = decoded(`${url.username}:${url.password}`)
+  if (user === null) return null
   const authorization = user === ':' ? null : `Basic ${Buffer.from(user).toString('base64')}`
   url.username = ''
   url.password = ''
@@ -64,6 +65,15 @@ function toConnector(name: string, entry: Readonly<Record<string, unknown>>): Co
     config: Object.fromEntries(config),
     state: textOf(mapOf(status['connector'])['state']),
     tasks: tasks.flatMap(({id, state}) => (typeof id === 'number' && typeof state === 'string' ? [{id, state}] : [])),
+  }
+}
+
+/** Null for a `%` that stands for nothing. */
+function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return null
   }
 }
 

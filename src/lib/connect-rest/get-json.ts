@@ -1,6 +1,7 @@
 import {AuthError, KafkaError, UnreachableError} from '../errors.ts'
+import {createRequests} from '../http/requests.ts'
 
-/** How an HTTP interface is asked. */
+/** How a Connect worker is asked. */
 export interface HttpOptions {
   /** For the whole answer, ms. */
   readonly timeoutMs: number
@@ -13,37 +14,36 @@ export interface HttpOptions {
 const MAX_BYTES = 64 * 1024 * 1024
 
 /**
- * GET a JSON document.
+ * GET a JSON document of a Connect worker.
  * @param url without user and password; named in errors
- * @throws UnreachableError when nothing answers in time; AuthError for 401 and 403; KafkaError for other states, for what
- *   is no JSON, and for more than 64 MiB
+ * @throws UnreachableError when nothing answers in time; AuthError for 401 and 403; KafkaError for other states, redirects,
+ *   what is no JSON, and more than 64 MiB
  */
 export async function getJson(url: URL, {timeoutMs, authorization, signal}: HttpOptions): Promise<unknown> {
-  const timeout = AbortSignal.timeout(timeoutMs)
-  const both = signal === undefined ? timeout : AbortSignal.any([signal, timeout])
-  const headers = {accept: 'application/json', ...(authorization === null ? {} : {authorization})}
+  const requests = createRequests({
+    service: 'the Connect worker',
+    accept: 'application/json',
+    tls: null,
+    authorization: () => authorization,
+    timeoutMs,
+    maxBytes: MAX_BYTES,
+    problem: (reason, message, {cause}) => {
+      const details = {cause, context: {url: url.href}}
+      const isAway = reason === 'unreachable' || reason === 'timeout'
+      return isAway ? new UnreachableError(message, details) : new KafkaError(message, details)
+    },
+  })
+  const {status, body} = await requests.get(url, signal)
   const context = {url: url.href}
-  let text: string
-  try {
-    const response = await fetch(url, {headers, signal: both, redirect: 'error'})
-    if (response.status === 401 || response.status === 403) {
-      await response.body?.cancel()
-      throw new AuthError(`${url.href} answers ${response.status}: not allowed`, {
-        hints: ['give user and password of Connect in the profile: connectUrls with https://USER:PASSWORD@HOST'],
-        context,
-      })
-    }
-    text = await readBounded(response, url)
-    if (!response.ok) {
-      throw new KafkaError(`${url.href} answers ${response.status}: ${text.slice(0, 200).replaceAll(/\s+/g, ' ')}`, {
-        context,
-      })
-    }
-  } catch (cause) {
-    signal?.throwIfAborted()
-    if (cause instanceof AuthError || cause instanceof KafkaError) throw cause
-    const reason = timeout.aborted ? `did not answer within ${timeoutMs} ms` : 'cannot be reached'
-    throw new UnreachableError(`${url.href} ${reason}`, {cause, context})
+  if (status === 401 || status === 403) {
+    throw new AuthError(`${url.href} answers ${status}: not allowed`, {
+      hints: ['give user and password of Connect in the profile: connectUrls with https://USER:PASSWORD@HOST'],
+      context,
+    })
+  }
+  const text = body.toString('utf8')
+  if (status < 200 || status > 299) {
+    throw new KafkaError(`${url.href} answers ${status}: ${text.slice(0, 200).replaceAll(/\s+/g, ' ')}`, {context})
   }
   try {
     return JSON.parse(text)
@@ -54,17 +54,4 @@ export async function getJson(url: URL, {timeoutMs, authorization, signal}: Http
       context,
     })
   }
-}
-
-async function readBounded(response: Response, url: URL): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  const body: AsyncIterable<Uint8Array> | null = response.body
-  if (body === null) return ''
-  for await (const chunk of body) {
-    bytes += chunk.length
-    if (bytes > MAX_BYTES) throw new KafkaError(`${url.href} answers with more than 64 MiB`, {context: {url: url.href}})
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }

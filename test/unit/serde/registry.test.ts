@@ -1,7 +1,6 @@
 import {describe, expect, test} from 'vitest'
 import {createRegistryStore, parseRegistryUrls} from '../../../src/lib/serde/index.ts'
-import {createRegistryClient} from '../../../src/lib/serde/registry/client.ts'
-import {createRequests} from '../../../src/lib/serde/registry/request.ts'
+import {createRegistryClient, registryRequests} from '../../../src/lib/serde/registry/client.ts'
 import {FakeClock} from '../../support/fake-clock.ts'
 import {startStubRegistry, type StubMood, type StubRegistry} from '../../support/stub-registry.ts'
 import {framed, hex, payloads, setUp} from './support.ts'
@@ -11,7 +10,7 @@ const one = payloads(framed(1, hex('02')))
 const id = (number: number) => ({kind: 'id', id: number}) as const
 
 function clientOf(urls: readonly string[], timeoutMs = 5000) {
-  const requests = createRequests({authorization: () => null, tls: null, timeoutMs, maxBytes: 4 * 1024 * 1024})
+  const requests = registryRequests({authorization: () => null, tls: null, timeoutMs})
   return createRegistryClient(
     requests,
     urls.map(url => new URL(url)),

@@ -1,9 +1,9 @@
+import {type Answer, createRequests, type Requests, type RequestsConfig} from '../../http/requests.ts'
 import type {SchemaRef} from '../framing.ts'
 import {formatRef} from '../framing.ts'
 import {membersOf} from '../objects.ts'
 import type {SchemaType} from '../types.ts'
 import {RegistryError} from './errors.ts'
-import type {Answer, Requests} from './request.ts'
 
 /** A reference to another schema, as a registry gives it. */
 export interface RegistryReference {
@@ -37,6 +37,20 @@ export interface RegistryClient {
   schema(ref: SchemaRef, options?: AskOptions): Promise<RegistrySchema>
   /** Where an id is registered; empty where the registry does not know. @throws RegistryError */
   versions(id: number, options?: AskOptions): Promise<readonly SubjectVersion[]>
+}
+
+/** Largest answer that is read, bytes. */
+const MAX_ANSWER_BYTES = 4 * 1024 * 1024
+
+/** What a registry is asked with. */
+export function registryRequests(config: Pick<RequestsConfig, 'tls' | 'authorization' | 'timeoutMs'>): Requests {
+  return createRequests({
+    ...config,
+    service: 'the schema registry',
+    accept: 'application/vnd.schemaregistry.v1+json, application/json',
+    maxBytes: MAX_ANSWER_BYTES,
+    problem: (reason, message, details) => new RegistryError(reason, message, details),
+  })
 }
 
 /** Codes in the body of a 404, which tell "no such schema" from "no such path". */

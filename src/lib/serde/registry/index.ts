@@ -1,10 +1,7 @@
 import type {Clock} from '../../clock.ts'
-import {createRegistryClient} from './client.ts'
-import {createRequests, type RegistryTls} from './request.ts'
+import type {HttpTls} from '../../http/requests.ts'
+import {createRegistryClient, registryRequests} from './client.ts'
 import {createSchemaStore, type SchemaStore} from './store.ts'
-
-/** Largest answer that is read, bytes. */
-const MAX_ANSWER_BYTES = 4 * 1024 * 1024
 
 /** How a schema registry is reached. */
 export interface RegistryConfig {
@@ -12,7 +9,7 @@ export interface RegistryConfig {
   readonly urls: readonly URL[]
   /** Value of the Authorization header, asked for at every request and never kept; null = none. */
   readonly authorization: () => string | null
-  readonly tls: RegistryTls | null
+  readonly tls: HttpTls | null
   readonly timeoutMs: number
 }
 
@@ -25,7 +22,6 @@ export function createRegistryStore(
   deps: {readonly clock: Pick<Clock, 'monotonic'>},
   options: {readonly signal?: AbortSignal | undefined} = {},
 ): SchemaStore {
-  const client =
-    config === null ? null : createRegistryClient(createRequests({...config, maxBytes: MAX_ANSWER_BYTES}), config.urls)
+  const client = config === null ? null : createRegistryClient(registryRequests(config), config.urls)
   return createSchemaStore({client, clock: deps.clock}, options)
 }

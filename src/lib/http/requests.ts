@@ -1,8 +1,7 @@
 import type {ClientRequest, IncomingMessage, RequestOptions} from 'node:http'
-import {RegistryError} from './errors.ts'
 
 /** PEM texts; absent = Node's authorities, no certificate of our own. */
-export interface RegistryTls {
+export interface HttpTls {
   readonly ca?: string | undefined
   readonly cert?: string | undefined
   readonly key?: string | undefined
@@ -13,20 +12,32 @@ export interface Answer {
   readonly body: Buffer
 }
 
-/** Asks one address; redirects are an answer like any other. */
+/** Why there is no answer. */
+export type NoAnswer = 'unreachable' | 'timeout' | 'too-large' | 'redirected'
+
+/** Asks one address; whatever the status, what came is an answer, except a redirect. */
 export interface Requests {
-  /** @throws RegistryError `unreachable`, `timeout`, `too-large`, `redirected`; the signal's reason */
+  /** @throws what `problem` makes of a `NoAnswer`; the signal's reason */
   get(url: URL, signal: AbortSignal | undefined): Promise<Answer>
 }
 
 export interface RequestsConfig {
-  readonly tls: RegistryTls | null
+  /** Names what is asked in errors: `the schema registry`. */
+  readonly service: string
+  readonly accept: string
+  readonly tls: HttpTls | null
   /** Value of the Authorization header; asked for at every request; null = none. */
   readonly authorization: () => string | null
   /** For one request from its first byte to the last of the answer, ms. */
   readonly timeoutMs: number
   /** Largest answer, bytes. */
   readonly maxBytes: number
+  /** The error of this service; `url` is the origin alone, so that no text holds a secret. */
+  readonly problem: (
+    reason: NoAnswer,
+    message: string,
+    details: {readonly cause?: unknown; readonly url: string},
+  ) => Error
 }
 
 /** Connections at the same time to one address. */
@@ -47,11 +58,8 @@ export function createRequests(config: RequestsConfig): Requests {
       } catch (error) {
         signal?.throwIfAborted()
         if (!timeout.aborted) throw error
-        throw new RegistryError(
-          'timeout',
-          `the schema registry ${url.origin} did not answer within ${config.timeoutMs} ms`,
-          {url: url.origin},
-        )
+        const {service, timeoutMs, problem} = config
+        throw problem('timeout', `${service} ${url.origin} did not answer within ${timeoutMs} ms`, {url: url.origin})
       }
     },
   }
@@ -61,7 +69,7 @@ export function createRequests(config: RequestsConfig): Requests {
 type Client = (url: URL, options: RequestOptions, onResponse: (response: IncomingMessage) => void) => ClientRequest
 
 /** @throws RegistryError `unreachable` for a certificate or key that Node does not take */
-async function loadClient(protocol: string, tls: RegistryTls | null): Promise<Client> {
+async function loadClient(protocol: string, tls: HttpTls | null): Promise<Client> {
   if (protocol !== 'https:') {
     const {Agent, request} = await import('node:http')
     const agent = new Agent({maxSockets: MAX_SOCKETS})
@@ -80,68 +88,54 @@ async function loadClient(protocol: string, tls: RegistryTls | null): Promise<Cl
   return (url, options, onResponse) => request(url, {...options, agent}, onResponse)
 }
 
-async function getOnce(
-  url: URL,
-  send: Client,
-  {authorization, maxBytes}: RequestsConfig,
-  signal: AbortSignal,
-): Promise<Answer> {
+async function getOnce(url: URL, send: Client, config: RequestsConfig, signal: AbortSignal): Promise<Answer> {
+  const {service, accept, authorization, problem} = config
   const secret = authorization()
   const options: RequestOptions = {
     signal,
-    headers: {
-      accept: 'application/vnd.schemaregistry.v1+json, application/json',
-      ...(secret === null ? {} : {authorization: secret}),
-    },
+    headers: {accept, ...(secret === null ? {} : {authorization: secret})},
   }
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     const outgoing = send(url, options, resolve)
     outgoing.once('error', reject)
     outgoing.end()
   }).catch((cause: unknown) => {
-    throw unreachable(url, cause)
+    throw unreachable(config, url, cause)
   })
   const {statusCode: status = 0, headers} = response
   if (status >= 300 && status < 400) {
     response.destroy()
-    throw new RegistryError(
-      'redirected',
-      `the schema registry ${url.origin} sends on to ${originOf(headers.location)}, which is not followed`,
-      {url: url.origin},
-    )
+    const place = originOf(headers.location)
+    throw problem('redirected', `${service} ${url.origin} sends on to ${place}, which is not followed`, {
+      url: url.origin,
+    })
   }
-  return {status, body: await readBody(response, url, maxBytes)}
+  return {status, body: await readBody(response, url, config)}
 }
 
-async function readBody(response: IncomingMessage, url: URL, maxBytes: number): Promise<Buffer> {
+async function readBody(response: IncomingMessage, url: URL, config: RequestsConfig): Promise<Buffer> {
+  const {service, maxBytes, problem} = config
   const chunks: Buffer[] = []
   let size = 0
   try {
     for await (const chunk of response as AsyncIterable<Buffer>) {
       size += chunk.length
-      if (size > maxBytes) {
-        throw new RegistryError(
-          'too-large',
-          `an answer of the schema registry ${url.origin} is larger than ${maxBytes} bytes`,
-          {
-            url: url.origin,
-          },
-        )
-      }
+      // Leaving the loop closes the connection.
+      if (size > maxBytes) break
       chunks.push(chunk)
     }
   } catch (cause) {
-    throw cause instanceof RegistryError ? cause : unreachable(url, cause)
+    throw unreachable(config, url, cause)
   }
-  return Buffer.concat(chunks)
-}
-
-function unreachable(url: URL, cause: unknown): RegistryError {
-  const code = cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : ''
-  return new RegistryError('unreachable', `the schema registry ${url.origin} cannot be reached${code}`, {
-    cause,
+  if (size <= maxBytes) return Buffer.concat(chunks)
+  throw problem('too-large', `an answer of ${service} ${url.origin} is larger than ${maxBytes} bytes`, {
     url: url.origin,
   })
+}
+
+function unreachable({service, problem}: RequestsConfig, url: URL, cause: unknown): Error {
+  const code = cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : ''
+  return problem('unreachable', `${service} ${url.origin} cannot be reached${code}`, {cause, url: url.origin})
 }
 
 function originOf(location: string | undefined): string {
