@@ -15,7 +15,7 @@ import {compileFilters} from '../select/compile.ts'
 import type {FrozenSelection} from '../select/selection.ts'
 import {type ArchiveSource, formatSource} from '../select/source.ts'
 import {BaseCommand} from './base-command.ts'
-import {asList, type EffectiveSettings, headerMappingsOf} from './config/settings.ts'
+import {asList, headerMappingsOf} from './config/settings.ts'
 import {type ConnectionFlags, connectionConfig, readRateOf} from './connection.ts'
 import {errorCode} from './guards.ts'
 import type {LedgerLens} from './ledger-lens.ts'
@@ -45,7 +45,6 @@ export abstract class RecordCommand<Result> extends BaseCommand<Result> {
   #badLines = 0
   #payloads: Promise<PayloadReader> | null = null
   #troubles: () => readonly string[] = () => []
-  #warnedUnused = false
 
   /** Sources and flags as a request; says which zone was taken for times without one. */
   protected async request(sources: readonly string[], flags: RecordFlags): Promise<Request> {
@@ -140,7 +139,6 @@ export abstract class RecordCommand<Result> extends BaseCommand<Result> {
     {label = 'reading', ledger = null, asIs = false, payloads = null}: ScanExtras = {},
   ): Promise<DeadLetterScan> {
     const settings = await this.settings(flags.profile)
-    await this.#warnUnused(settings)
     const dialects = withHeaderMappings(headerMappingsOf(settings), DIALECTS)
     const create = ledger?.createDeadLetter ?? createDeadLetter
     const asked = asksForPayload(frozen.filters) ? await this.payloads(flags) : null
@@ -161,14 +159,6 @@ export abstract class RecordCommand<Result> extends BaseCommand<Result> {
       scanned: () => scan.scanned(),
       [Symbol.asyncIterator]: () => this.#watched(scan, frozen, progress, {show, payloads}),
     }
-  }
-
-  /** A setting that is read and does nothing would be trusted. */
-  async #warnUnused(settings: EffectiveSettings): Promise<void> {
-    if (this.#warnedUnused) return
-    this.#warnedUnused = true
-    const unused = (['parkingTopic'] as const).filter(key => settings[key] !== undefined)
-    if (unused.length > 0) await this.warnUser(`not applied by this version: ${unused.join(', ')} of the configuration`)
   }
 
   async *#watched(
