@@ -2,7 +2,7 @@ import * as Flags from '@oclif/core/flags'
 import {outputFormat} from '../lib/cli/base-command.ts'
 import {headerMappingsOf} from '../lib/cli/config/settings.ts'
 import {connectAddresses, connectUrlFlag} from '../lib/cli/connect-urls.ts'
-import {readRateOf} from '../lib/cli/connection.ts'
+import {DEFAULT_TIMEOUT_MS, readRateOf} from '../lib/cli/connection.ts'
 import {toKdlqError} from '../lib/cli/error-report.ts'
 import {connectionFlags, outputFlags} from '../lib/cli/flags.ts'
 import {chooseColumns} from '../lib/cli/list-dead-letters.ts'
@@ -22,8 +22,6 @@ export interface TopicsResult {
   /** By name. */
   readonly topics: readonly DiscoveredTopic[]
 }
-
-const DEFAULT_TIMEOUT_MS = 5000
 
 /** What to say about topics with a warning; those that the table explains by itself have none. */
 const EXPLANATIONS: Partial<Record<TopicWarning, string>> = {

@@ -11,7 +11,22 @@ export const COMMAND_GROUPS: readonly (readonly [title: string, ids: readonly st
   ['SET UP', ['config init', 'config list', 'doctor', 'completion', 'help', 'version']],
 ]
 
-const FLAG_GROUPS = ['', 'SELECTION', 'FILTER', 'GROUPING', 'WRITING', 'CONNECTION', 'OUTPUT']
+/** Groups of flags in order: what a command is about comes before what all commands have. */
+export const FLAG_GROUPS: readonly string[] = [
+  '',
+  'SELECTION',
+  'FILTER',
+  'GROUPING',
+  'SIMULATION',
+  'TARGET',
+  'RECORD',
+  'FAILURE',
+  'PACE',
+  'LEDGER',
+  'WRITING',
+  'CONNECTION',
+  'OUTPUT',
+]
 
 class GroupedCommandHelp extends CommandHelp {
   protected override groupFlags(flags: Command.Flag.Any[]): {

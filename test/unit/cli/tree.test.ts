@@ -2,7 +2,7 @@ import {readdirSync} from 'node:fs'
 import {join} from 'node:path'
 import type {Command} from '@oclif/core'
 import {describe, expect, test} from 'vitest'
-import {COMMAND_GROUPS} from '../../../src/lib/cli/help.ts'
+import {COMMAND_GROUPS, FLAG_GROUPS} from '../../../src/lib/cli/help.ts'
 
 const folder = join(import.meta.dirname, '../../../src/commands')
 
@@ -63,6 +63,11 @@ describe.each(loaded.map(one => [one.id, one] as const))('%s', (id, one) => {
     const silent = flagsOf(one).filter(([, flag]) => flag.summary?.endsWith('.') !== true)
     const unknown = flagsOf(one).filter(([name, {char}]) => char !== undefined && LETTERS[char] !== name)
     expect([...silent, ...unknown].map(([name]) => name)).toEqual([])
+  })
+
+  test('every group of flags has its place in the help', () => {
+    const groups = flagsOf(one).map(([, {helpGroup}]) => (helpGroup ?? '').toUpperCase())
+    expect(FLAG_GROUPS).toEqual(expect.arrayContaining(groups))
   })
 
   test('a variable is named after its flag, and consent has none', () => {
