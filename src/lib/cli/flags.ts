@@ -148,8 +148,8 @@ const filterFlag = (summary: string, helpValue: string, hidden: boolean) =>
   Flags.string({summary, helpValue, hidden, multiple: true, multipleNonGreedy: true, helpGroup: 'filter'})
 
 /**
- * Filters over the failure and the record, from the table of lib/select. The same flag twice means or, different flags
- * mean and; each has a hidden `--not-` twin, named in one line of the help.
+ * Filters over the failure and the record, from the table of lib/select. Values of one flag are alternatives,
+ * flags together narrow; each has a hidden `--not-` twin, named in one line of the help.
  */
 export const filterFlags: Record<FilterFlagName, FilterFlag> = createFilterFlags()
 

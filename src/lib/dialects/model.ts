@@ -53,7 +53,7 @@ export type Warning =
 /** One decoded failure; JSON as it is. `dialect` is `none` when nothing is known. */
 export interface Failure {
   dialect: DialectId
-  /** Only if more than one dialect is present: outermost first. */
+  /** Outermost first; absent when the record has headers of one dialect alone. */
   chain?: DialectId[]
   /** Only if > 1. */
   hops?: number
@@ -86,7 +86,7 @@ export interface Failure {
   failedAtText?: string
   sourceTimestampText?: string
   payload?: 'copied' | 'absent' | 'base64-json' | 'embedded' | 'envelope' | 'value-is-key-copy'
-  /** Hex of the true original bytes when they are not simply the record's. */
+  /** Hex of what failed first, where the record's own key or value is something else. */
   rawKey?: string
   rawValue?: string
   rawHeaders?: [string, string | null][]

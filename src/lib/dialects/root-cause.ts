@@ -11,8 +11,8 @@ export interface RootCause {
 }
 
 /**
- * Root cause of a Java stack trace: the last line of the form `Caused by: CLASS[: MESSAGE]` at column 0, after CRLF
- * became LF. Indented lines belong to suppressed exceptions. Linear in the length.
+ * Root cause of a Java stack trace: what the last unindented `Caused by:` names (CRLF counts as LF). Indented ones belong
+ * to suppressed exceptions. Linear in the length.
  *
  * Text inside a trace is not trustworthy: a message with a line break can forge such a line.
  */

@@ -4,9 +4,9 @@ import type {Api, ApiRange, Node} from './protocol/types.ts'
 
 export interface RequestOptions {
   readonly signal?: AbortSignal | undefined
-  /** Cap; the version used is min(ours, broker's, cap), never below either minimum. */
+  /** Highest version to use, where we and the broker know a higher one; the minima of both still hold. */
   readonly maxVersion?: number | undefined
-  /** May be shorter than the connection's request timeout: raced, not passed down. */
+  /** Raced against the answer, so it may be below the request timeout of the connection, which stays as it is. */
   readonly timeoutMs?: number | undefined
 }
 
@@ -37,7 +37,7 @@ export interface Transport extends AsyncDisposable {
   /** [] = brokers only, null = all topics. */
   metadata(topics: readonly string[] | null, options?: RequestOptions): Promise<ClusterMetadata>
   coordinator(kind: 'group' | 'transaction' | 'share', key: string, options?: RequestOptions): Promise<NodeId>
-  /** Drop the connection; the next send opens a new one. */
+  /** Close what is open to this node, for a new connection at the next request. */
   invalidate(node: NodeId): void
 }
 

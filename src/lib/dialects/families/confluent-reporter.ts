@@ -17,7 +17,7 @@ const NAMES = [
 ]
 
 /**
- * Error topics of Confluent's HTTP sink and its relatives. The value is the error text or the response, not the record:
+ * Error topics of Confluent's HTTP sink and its relatives. Their values are reports (a text, or what the service answered):
  * nothing of it can be sent back, and no header belongs to the original.
  */
 export const confluentReporter: Dialect = {

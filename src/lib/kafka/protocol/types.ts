@@ -12,7 +12,7 @@ export interface Node {
   readonly rack: string | null
 }
 
-/** One protocol message: key and versions we implement, body codec per version, flexible from which version on. */
+/** A request with its answer: the API key, the versions that we speak, a codec for each, and where tagged fields begin. */
 export interface Api<Req, Res> {
   readonly name: string
   readonly key: number
