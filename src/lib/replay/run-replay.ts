@@ -1,5 +1,4 @@
 import {setImmediate} from 'node:timers/promises'
-import type {MetricsSnapshot} from '../connect-engine/metrics.ts'
 import type {DeadLetter} from '../dead-letter/model.ts'
 import type {MatchedRecord, RecordScan} from '../dead-letter/scan-records.ts'
 import {RecordError} from '../errors.ts'
@@ -27,13 +26,14 @@ import {mergeByOrigin} from './order.ts'
 import type {Outgoing} from './outgoing.ts'
 import {capHeaders, parkedCopy} from './parked-copy.ts'
 import {PlanBudget} from './plan-budget.ts'
-import {openScans, scannedOf} from './plan-scans.ts'
+import {openScans} from './plan-scans.ts'
 import {orAbort} from './race.ts'
 import type {ReplayOutcome, StopReason} from './result.ts'
 import {RunErrors} from './run-errors.ts'
 import type {StageOutcome} from './run-errors.ts'
 import type {RunDeps, RunInput} from './run-input.ts'
 import {addMetrics, NO_METRICS} from './run-metrics.ts'
+import {runResult} from './run-result.ts'
 import {reasonOf, Stop} from './run-stop.ts'
 import {RunState} from './run-state.ts'
 import {targetTopic} from './target.ts'
@@ -159,7 +159,8 @@ class Run {
       await timeUp
     }
     const metrics = addMetrics(this.#input.earlierMetrics ?? NO_METRICS, this.#errors.metrics)
-    const result = this.#result(scans, stop, clock.monotonic() - started, metrics)
+    const end = {stop, settled: this.#settled, durationMs: clock.monotonic() - started, metrics, scans}
+    const result = runResult(this.#input, this.#state, end)
     if (this.#delivery === null) return {result, error}
     const ended = await endDelivery(this.#deps.clock, this.#delivery, {result, error, settled: this.#settled}, outer)
     return {result, error: error ?? ended}
@@ -368,41 +369,6 @@ class Run {
       run.abort(new Stop('max-duration'))
     } catch {
       // The run ended first.
-    }
-  }
-
-  #result(
-    scans: readonly RecordScan[],
-    stop: StopReason | null,
-    durationMs: number,
-    metrics: MetricsSnapshot,
-  ): ReplayOutcome['result'] {
-    const {plan, run} = this.#input
-    const missing = Math.max(0, plan.counts.selected - this.#state.counts().selected)
-    if (stop === null) this.#state.gone(missing)
-    const {replayed} = this.#state
-    return {
-      run,
-      plan,
-      checks: plan.checks,
-      counts: this.#state.counts(),
-      targets: this.#state.targets(),
-      failures: this.#state.failures,
-      failuresOmitted: this.#state.failuresOmitted,
-      parking: plan.parking === null ? null : {topic: plan.parking.topic, ...this.#state.parked},
-      metrics: {
-        ...metrics,
-        recordsReplayed: replayed,
-        bytesReplayed: Math.round(this.#state.bytesReplayed),
-        chunks: this.#state.chunks,
-        throttledMs: Math.round(this.#state.throttledMs),
-        disorder: this.#state.disorder,
-        replayedBefore: this.#state.before,
-        recordsPerSecond: durationMs > 0 ? Math.round((replayed / durationMs) * 1e6) / 1e3 : 0,
-      },
-      stopped: stop === null ? null : {reason: stop, remaining: missing, settled: this.#settled},
-      scanned: scannedOf(scans),
-      durationMs: Math.round(durationMs),
     }
   }
 }
