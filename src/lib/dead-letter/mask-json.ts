@@ -11,17 +11,26 @@ interface Frame {
 
 /** Bytes in front of the text, by the first one: the magic byte of a schema registry, and a schema id or GUID. */
 const FRAMES: Readonly<Record<number, number>> = {0: 5, 1: 17}
+/** JSON inside of strings of JSON, and so on: so many times. */
+const MAX_NESTED = 8
 /** Names in front of a value that are looked at; longer paths match by their end. */
 const MAX_PATH = 16
 
 /**
- * Puts a text in place of members of a JSON text, and leaves every other byte as it is: numbers keep their digits, and
- * text that is cut off or broken keeps its fault, and a schema id in front stays. The same buffer when nothing was hidden, or it is no object or array.
+ * Puts a text in place of members of a JSON text, and leaves every other byte as it is: numbers keep their digits, text
+ * that is cut off or broken keeps its fault, a schema id or byte order mark in front stays. JSON inside of a string is
+ * looked into. The same buffer when nothing was hidden, or it is no object or array.
  * Linear in the length; never throws.
  * @param hides whether the member at the end of a path of names is hidden; arrays do not count
  */
-export function maskJson(bytes: Buffer, hides: (path: readonly string[]) => boolean, marker: string): Buffer {
+export function maskJson(
+  bytes: Buffer,
+  hides: (path: readonly string[]) => boolean,
+  marker: string,
+  nested = 0,
+): Buffer {
   let start = FRAMES[bytes[0] ?? -1] ?? 0
+  if (bytes[start] === 0xef && bytes[start + 1] === 0xbb && bytes[start + 2] === 0xbf) start += 3
   while (isBlank(bytes[start])) start++
   if (bytes[start] !== 0x7b && bytes[start] !== 0x5b) return bytes
   // One character a byte, so that bytes that are no UTF-8 survive.
@@ -36,6 +45,15 @@ export function maskJson(bytes: Buffer, hides: (path: readonly string[]) => bool
     if (character === '"') {
       const end = endOfString(text, at)
       if (frame !== undefined) frame.string = [at, end]
+      const inner = innerJson(text, at, end)
+      if (inner !== null && frame !== undefined && nested < MAX_NESTED) {
+        const around = pathOf(frame)
+        const shown = maskJson(inner, path => hides([...around, ...path]), marker, nested + 1)
+        if (shown !== inner) {
+          pieces.push(text.slice(copied, at), Buffer.from(JSON.stringify(shown.toString('utf8'))).toString('latin1'))
+          copied = end
+        }
+      }
       at = end
     } else if (character === '{' || character === '[') {
       const outer = frame === undefined || frame.isObject ? (frame ?? null) : frame.outer
@@ -79,6 +97,22 @@ function endOfString(text: string, quote: number): number {
     else if (text[at] === '"') return at + 1
   }
   return text.length
+}
+
+/** The text of a string that looks like an object or array itself; null for every other one. */
+function innerJson(text: string, quote: number, end: number): Buffer | null {
+  let first = quote + 1
+  while (first < end && isBlank(text.charCodeAt(first))) first++
+  if (text[first] !== '{' && text[first] !== '[') return null
+  const token = Buffer.from(text.slice(quote, end), 'latin1').toString('utf8')
+  for (const whole of [token, `${token}"`, `${token.slice(0, -1)}"`]) {
+    try {
+      return Buffer.from(String(JSON.parse(whole)))
+    } catch {
+      // Cut off, or broken.
+    }
+  }
+  return null
 }
 
 function endOfValue(text: string, start: number): number {

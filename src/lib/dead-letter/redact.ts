@@ -1,6 +1,7 @@
 import {decodeFailure} from '../dialects/decode.ts'
 import type {Dialect} from '../dialects/dialect.ts'
 import type {Failure} from '../dialects/model.ts'
+import {payloadPartOf} from '../dialects/payload-headers.ts'
 import type {KafkaRecord, RecordHeader} from '../kafka/record.ts'
 import {maskJson} from './mask-json.ts'
 import type {DeadLetter, Handled} from './model.ts'
@@ -28,7 +29,7 @@ export interface Redaction {
 /**
  * Prepare redaction. A pattern is a name in which `*` stands for anything; case does not matter. It hides headers of this
  * name, and JSON fields of this name in keys, values and headers, at any depth; `a.b` hides the field `b` of `a`. `$key`
- * and `$value` hide all of them.
+ * and `$value` hide all of them, and the headers in which a framework keeps a key or value once more.
  * @returns null when there is nothing to hide
  */
 export function compileRedaction(patterns: readonly string[]): Redaction | null {
@@ -39,23 +40,40 @@ export function compileRedaction(patterns: readonly string[]): Redaction | null 
   const patternsOf = names.filter(name => !name.startsWith('$'))
   const hidesHeader = anyOf(patternsOf.map(wildcard))
   const paths = patternsOf.map(name => name.split('.').map(wildcard))
-  const hidesField = (path: readonly string[]): boolean => paths.some(segments => isSuffix(segments, path))
+  // A name with a dot in it may be meant as well.
+  const hidesField = (path: readonly string[]): boolean =>
+    paths.some(segments => isSuffix(segments, path)) || hidesHeader(path.at(-1) ?? '')
   const masked = (bytes: Buffer): Buffer => maskJson(bytes, hidesField, REDACTED)
   const hidden = (bytes: Buffer | null, isAll: boolean): Buffer | null =>
     bytes === null ? null : isAll ? MARKER : masked(bytes)
 
-  const record = (real: KafkaRecord): KafkaRecord => {
+  const hidesPayloadHeader = (name: string): boolean => {
+    const part = payloadPartOf(name)
+    return (part !== 'value' && part !== null && hidesKey) || (part !== 'key' && part !== null && hidesValue)
+  }
+
+  const shownRecord = (real: KafkaRecord, hidesToo: NameTest): KafkaRecord => {
     const key = hidden(real.key, hidesKey)
     const value = hidden(real.value, hidesValue)
     let isChanged = key !== real.key || value !== real.value
     const headers = real.headers.map((header): RecordHeader => {
-      const shown = hidden(header.value, hidesHeader(header.name.toString('utf8')))
+      const name = header.name.toString('utf8')
+      const shown = hidden(header.value, hidesHeader(name) || hidesToo(name))
       if (shown === header.value) return header
       isChanged = true
       return {name: header.name, value: shown}
     })
     return isChanged ? {...real, key, value, headers} : real
   }
+  const record = (real: KafkaRecord): KafkaRecord => shownRecord(real, hidesPayloadHeader)
+  /** Payloads in headers still say how a record failed; the payloads themselves are hidden in the failure. */
+  const failureOf = (letter: DeadLetter): Failure =>
+    failure(
+      decodeFailure(
+        shownRecord(letter.record, () => false),
+        letter.dialects,
+      ),
+    )
 
   const hexOf = (hex: string, isAll: boolean): string =>
     (hidden(Buffer.from(hex, 'hex'), isAll) ?? MARKER).toString('hex')
@@ -75,8 +93,15 @@ export function compileRedaction(patterns: readonly string[]): Redaction | null 
         }),
   })
 
+  const maskText = (text: string, path: readonly string[]): string => {
+    const bytes = Buffer.from(text)
+    const shown = maskJson(bytes, inner => hidesField([...path, ...inner]), REDACTED)
+    return shown === bytes ? text : shown.toString('utf8')
+  }
+
   const json = (value: unknown, path: readonly string[] = [], depth = 0): unknown => {
     if (depth > MAX_DEPTH) return REDACTED
+    if (typeof value === 'string') return maskText(value, path)
     if (Array.isArray(value)) return value.map(item => json(item, path, depth + 1))
     // Bytes have no fields.
     if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value
@@ -92,7 +117,7 @@ export function compileRedaction(patterns: readonly string[]): Redaction | null 
     record,
     deadLetter: letter => {
       const shown = record(letter.record)
-      const told = failure(shown === letter.record ? letter.failure : decodeFailure(shown, letter.dialects))
+      const told = shown === letter.record ? failure(letter.failure) : failureOf(letter)
       const isSame = shown === letter.record && JSON.stringify(told) === JSON.stringify(letter.failure)
       return isSame ? letter : new RedactedDeadLetter(letter, shown, told)
     },

@@ -60,7 +60,62 @@ describe('header values', () => {
   })
 })
 
+describe('$key and $value', () => {
+  const headers: [string, string][] = [
+    ['dead-letter-topic', 'orders'],
+    ['dead-letter-offset', '1'],
+    ['deserialization-failure-key-data', 'secret key'],
+    ['deserialization-failure-value-data', 'secret value'],
+    ['deserialization-failure-data', 'secret value'],
+    ['original_key', 'secret key'],
+  ]
+
+  test.each([
+    ['$value', 'secret value', 'secret key'],
+    ['$key', 'secret key', '[redacted]'],
+  ])('%s hides the headers that hold it once more; the failure stays', (pattern, hidden, left) => {
+    const record = recordWith(headers)
+    const view = shown([pattern], record)
+    const json = JSON.stringify(deadLetterToJson(view))
+    expect(json).not.toContain(hidden)
+    expect(json).not.toContain(Buffer.from(hidden).toString('hex'))
+    expect(json).toContain(left)
+    const {rawKey: _key, rawValue: _value, ...known} = createDeadLetter(record).failure
+    expect(view.failure).toMatchObject(known)
+  })
+})
+
 describe('JSON fields', () => {
+  test.each([
+    ['behind a byte order mark', '\ufeff{"card":"secret"}', '\ufeff{"card":"[redacted]"}'],
+    ['with a dot in their name', '{"card.no":"secret"}', '{"card.no":"[redacted]"}'],
+    [
+      'in JSON inside of a string',
+      '{"a":"{\\"card\\":\\"secret\\"}","n":1}',
+      '{"a":"{\\"card\\":\\"[redacted]\\"}","n":1}',
+    ],
+    ['in a list inside of a string', '["x","[{\\"card\\":1}]"]', '["x","[{\\"card\\":\\"[redacted]\\"}]"]'],
+    ['by a path into a string', '{"buyer":"{\\"mail\\":1}"}', '{"buyer":"{\\"mail\\":\\"[redacted]\\"}"}'],
+  ])('%s are hidden', (_, value, expected) => {
+    expect(valueOf(['card', 'card.no', 'buyer.mail'], value)).toBe(expected)
+  })
+
+  test.each(['{"a":"{\\"card\\":\\"sec', '{"a":"{\\"card\\":\\"sec\\'])(
+    'are hidden inside of a string that is cut off',
+    value => {
+      expect(valueOf(['card'], value)).not.toContain('sec')
+    },
+  )
+
+  test('are hidden in strings of what was decoded', () => {
+    const redaction = compileRedaction(['card', 'buyer.mail'])
+    expect(redaction?.decoded('value', {a: ['{"card":1}'], buyer: '{"mail":2}', n: '{"x":1}'})).toEqual({
+      a: ['{"card":"[redacted]"}'],
+      buyer: '{"mail":"[redacted]"}',
+      n: '{"x":1}',
+    })
+  })
+
   test('are hidden at any depth, whatever they hold; every other byte stays', () => {
     expect(
       valueOf(
