@@ -1,4 +1,4 @@
-import {expect, test} from 'vitest'
+import {expect, test, vi} from 'vitest'
 import {cutToWidth, displayWidth} from '../../../src/lib/render/width.ts'
 
 test('counts wide characters twice and combining marks not at all', () => {
@@ -20,8 +20,11 @@ test('does not split a character from its marks', () => {
   expect(cutToWidth('e\u0301e\u0301e\u0301', 2)).toBe('e\u0301…')
 })
 
-test('does not look at the whole of a huge text', () => {
-  const started = performance.now()
+test('looks at as much of a huge text as can be shown', () => {
+  const segment = vi.spyOn(Intl.Segmenter.prototype, 'segment')
   expect(cutToWidth('ü'.repeat(5_000_000), 10)).toBe(`${'ü'.repeat(9)}…`)
-  expect(performance.now() - started).toBeLessThan(200)
+  const looked = segment.mock.calls.map(([text]) => text.length)
+  segment.mockRestore()
+  expect(looked).not.toEqual([])
+  expect(Math.max(...looked)).toBeLessThan(200)
 })
