@@ -12,6 +12,10 @@ export default defineConfig({
           name: 'unit',
           include: ['test/{unit,property,golden,contract}/**/*.test.ts'],
           exclude: ['test/contract/kafka.test.ts'],
+          setupFiles: ['test/support/setup.ts'],
+          // Loading the sources anew for each of 200 files takes longer than most of their tests.
+          isolate: false,
+          testTimeout: 60_000,
         },
       },
       {

@@ -10,6 +10,7 @@ import {formatArchiveLine, openArchive, parseArchiveLine} from '../../src/lib/ka
 import {checkArchiveLine} from '../../src/lib/kafka/archive/line-codec.ts'
 import type {KafkaRecord} from '../../src/lib/kafka/record.ts'
 import {everything, readRecords} from '../unit/kafka/archive/archives.ts'
+import {runs} from '../support/runs.ts'
 
 const INT64_MAX = 2n ** 63n - 1n
 const text = fc.string({unit: 'binary', maxLength: 40}).map(value => Buffer.from(value))
@@ -46,7 +47,7 @@ test('a line gives back its record', () => {
       expect(parseArchiveLine(line, 1)).toEqual(source)
       expect(parseArchiveLine(Buffer.from(line), 1)).toEqual(source)
     }),
-    {numRuns: 1000},
+    {numRuns: runs(1000)},
   )
 })
 
@@ -76,7 +77,7 @@ test('any text is a record or a broken line, nothing else', () => {
       // The check of the index says the same.
       expect(outcome(() => checkArchiveLine(line, 1, null))).toBe(parsed)
     }),
-    {numRuns: 1000},
+    {numRuns: runs(1000)},
   )
 })
 
@@ -98,6 +99,6 @@ test('lines in any order are read by topic, partition and offset, each once', as
       )
       expect(await readRecords(cluster, await everything(cluster))).toEqual(expected)
     }),
-    {numRuns: 100},
+    {numRuns: runs(100)},
   )
 })

@@ -5,6 +5,7 @@ import {expect, test} from 'vitest'
 import {compress} from '../../src/lib/kafka/compression/compress.ts'
 import {decompress, DecompressionScratch} from '../../src/lib/kafka/compression/decompress.ts'
 import {RecordFormatError} from '../../src/lib/kafka/records/errors.ts'
+import {runs} from '../support/runs.ts'
 
 const LIMIT = 1_000_000
 const codecs = fc.constantFrom('gzip', 'snappy', 'lz4', 'zstd' as const)
@@ -42,7 +43,7 @@ test('lz4 gives what the WASM package compressed, and what it decompresses', () 
       expect(decompress('lz4', packed, LIMIT, scratch).equals(bytes)).toBe(true)
       expect(lz4Decompress(packed).equals(bytes)).toBe(true)
     }),
-    {numRuns: 150},
+    {numRuns: runs(150)},
   )
 })
 
@@ -57,7 +58,7 @@ test('snappy gives what the WASM package compressed, and ours is what it decompr
       }
       expect(Buffer.concat(blocks).equals(bytes)).toBe(true)
     }),
-    {numRuns: 150},
+    {numRuns: runs(150)},
   )
 })
 
@@ -78,7 +79,7 @@ test('changed data gives bytes within the limit or a RecordFormatError, nothing 
       const limit = 100_000
       expect(outcome(type, packed, limit).length).toBeLessThanOrEqual(limit)
     }),
-    {numRuns: 500},
+    {numRuns: runs(500)},
   )
 })
 
@@ -94,7 +95,7 @@ test('any bytes behind a right frame header give bytes or a RecordFormatError', 
       const input = Buffer.concat(withHead ? [heads[type], tail] : [tail])
       expect(outcome(type, input, 100_000).length).toBeLessThanOrEqual(100_000)
     }),
-    {numRuns: 1000},
+    {numRuns: runs(1000)},
   )
 })
 
@@ -116,6 +117,6 @@ test('any lz4 block of any claimed size stays within bounds', () => {
       expect(['', 'abc']).toContain(result.subarray(0, 3).toString())
       expect(result.length).toBeLessThanOrEqual(70_000)
     }),
-    {numRuns: 1500},
+    {numRuns: runs(1500)},
   )
 })

@@ -6,6 +6,7 @@ import {headerStripper, originalTimestamp} from '../../src/lib/dialects/restore.
 import {writableDialects, writeFailure} from '../../src/lib/dialects/write.ts'
 import type {KafkaRecord, RecordHeader} from '../../src/lib/kafka/record.ts'
 import {recordWith} from '../support/records.ts'
+import {runs} from '../support/runs.ts'
 
 const int32 = fc.integer({min: 0, max: 2 ** 31 - 1})
 const int64 = fc.bigInt({min: 0n, max: 2n ** 63n - 1n}).map(String)
@@ -75,7 +76,7 @@ describe.each(writableDialects())('%s', id => {
         expect(stripped(parked)).toEqual(headers)
         expect(decodeFailure(record(park(stripped(parked), read, id)))).toEqual(read)
       }),
-      {numRuns: 50},
+      {numRuns: runs(50)},
     )
   })
 
@@ -89,7 +90,7 @@ describe.each(writableDialects())('%s', id => {
         expect(read.exception).toEqual(once.exception)
         expect(stripped(twice)).toEqual(headers)
       }),
-      {numRuns: 50},
+      {numRuns: runs(50)},
     )
   })
 })

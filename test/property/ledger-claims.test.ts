@@ -7,6 +7,7 @@ import {isKdlqError} from '../../src/lib/errors.ts'
 import {FakeClock} from '../support/fake-clock.ts'
 import {FakeBroker} from '../unit/replay/ledger/fake-broker.ts'
 import {LEDGER, partitionOf} from '../unit/replay/ledger/support.ts'
+import {runs} from '../support/runs.ts'
 
 /** Topics whose entries lie in three different ledger partitions. */
 const TOPICS = ['orders-dlq', 'a-dlq', 'b-dlq', 'c-dlq', 'd-dlq', 'e-dlq']
@@ -67,7 +68,7 @@ test('whatever the interleaving, of two claimers of common partitions exactly on
       const held = new Set(reader.contents.claims.map(({run}) => run))
       expect(held.size).toBe(common.length > 0 ? 1 : 2)
     }),
-    {numRuns: 150},
+    {numRuns: runs(150)},
   )
 })
 
@@ -82,7 +83,7 @@ test('of three claimers that stay at least one holds, and never two hold a commo
       const held = holders.flat()
       expect(new Set(held).size).toBe(held.length)
     }),
-    {numRuns: 100},
+    {numRuns: runs(100)},
   )
 })
 
@@ -98,6 +99,6 @@ test('claims that end leave nothing behind', async () => {
       await reader.catchUp(Array.from({length: 12}, (_, partition) => partition))
       expect(reader.contents.claims).toEqual([])
     }),
-    {numRuns: 100},
+    {numRuns: runs(100)},
   )
 })

@@ -6,6 +6,7 @@ import type {RecordOrigins} from '../../src/lib/replay/ledger/index-table.ts'
 import {entryKey} from '../../src/lib/replay/ledger/names.ts'
 import type {IndexedRecord, LedgerEntry, SourceRef} from '../../src/lib/replay/ledger/types.ts'
 import {LEDGER_STATES} from '../../src/lib/replay/ledger/types.ts'
+import {runs} from '../support/runs.ts'
 
 /** Few different values, so that everything meets everything. */
 const offset = fc.bigInt({min: 0n, max: 3n})
@@ -159,7 +160,7 @@ test('the index answers as a plain list does', () => {
         }
       },
     ),
-    {numRuns: 300},
+    {numRuns: runs(300)},
   )
 })
 

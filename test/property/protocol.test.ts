@@ -6,6 +6,7 @@ import {fetchApi} from '../../src/lib/kafka/protocol/generated/fetch.ts'
 import {metadataApi} from '../../src/lib/kafka/protocol/generated/metadata.ts'
 import type {Api} from '../../src/lib/kafka/protocol/types.ts'
 import {ProtocolFormatError, WireReader, WireWriter} from '../../src/lib/kafka/protocol/wire.ts'
+import {runs} from '../support/runs.ts'
 
 const fixtures = join(import.meta.dirname, '../fixtures/protocol')
 
@@ -53,7 +54,7 @@ test.each(readdirSync(fixtures).map(name => name.replace('.json', '')))(
         const shown = cut % 3 === 0 ? damaged.subarray(0, cut % damaged.length) : damaged
         expect(outcome(api, shown, version)).toMatch(/^(decoded|refused)$/)
       }),
-      {numRuns: 100},
+      {numRuns: runs(100)},
     )
   },
 )

@@ -7,6 +7,7 @@ import {RecordFormatError} from '../../src/lib/kafka/records/errors.ts'
 import type {OutgoingRecord, RecordBatchView} from '../../src/lib/kafka/records/types.ts'
 import {VarintReader, varintSize, varlongSize, writeVarint, writeVarlong} from '../../src/lib/kafka/records/varint.ts'
 import {withChecksum} from '../support/batches.ts'
+import {runs} from '../support/runs.ts'
 
 const PLAIN = {producerId: -1n, producerEpoch: -1, baseSequence: -1, transactional: false} as const
 const bytes = fc.uint8Array({maxLength: 300}).map(array => Buffer.from(array))
@@ -54,7 +55,7 @@ describe('varints', () => {
         expect(BigInt(reader.readVarlong())).toBe(large)
         expect(reader.position).toBe(end)
       }),
-      {numRuns: 2000},
+      {numRuns: runs(2000)},
     )
   })
 
@@ -72,7 +73,7 @@ describe('varints', () => {
         expect(['refused', reparse(input)]).toContain(outcome)
         expect(reader.position).toBeLessThanOrEqual(input.length)
       }),
-      {numRuns: 2000},
+      {numRuns: runs(2000)},
     )
   })
 })
@@ -152,7 +153,7 @@ describe('batches', () => {
         for (const {at, byte} of changes) input.writeUInt8(byte, 21 + (at % (input.length - 21)))
         expect(readEverything(withChecksum(input))).toBeLessThanOrEqual(input.length * 1000)
       }),
-      {numRuns: 600},
+      {numRuns: runs(600)},
     )
   })
 
@@ -171,7 +172,7 @@ describe('batches', () => {
         expect(parsed.bytesUsed).toBeLessThanOrEqual(input.length)
         expect(parsed.error === null || parsed.error instanceof RecordFormatError).toBe(true)
       }),
-      {numRuns: 600},
+      {numRuns: runs(600)},
     )
   })
 })

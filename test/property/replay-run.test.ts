@@ -6,6 +6,7 @@ import {planReplay} from '../../src/lib/replay/plan-replay.ts'
 import {runReplay} from '../../src/lib/replay/run-replay.ts'
 import {FakeClock} from '../support/fake-clock.ts'
 import {archiveOf, closeArchives, connectSet, deadLetter, FakeTarget, inputFor, NOW} from '../unit/replay/support.ts'
+import {runs} from '../support/runs.ts'
 
 afterEach(closeArchives)
 
@@ -105,7 +106,7 @@ describe('plan and run', () => {
           for (let offset = 0; offset < selected; offset++) expect(seen.has(`k-${offset}`)).toBe(true)
         },
       ),
-      {numRuns: 60},
+      {numRuns: runs(60)},
     )
   })
 })

@@ -20,6 +20,7 @@ import {
   parseRate,
   parseSize,
 } from '../../src/lib/select/values.ts'
+import {runs} from '../support/runs.ts'
 
 const uint63 = fc.bigInt({min: 0n, max: 9_223_372_036_854_775_807n})
 const partition = fc.integer({min: 0, max: 2_147_483_647})
@@ -135,7 +136,7 @@ test('any text is either read or wrong use', () => {
     fc.property(fc.oneof(fc.string({unit: 'binary'}), near), fc.constantFrom(...parsers), (text, parse) => {
       expect(outcome(() => parse(text))).toBe('fine')
     }),
-    {numRuns: 2000},
+    {numRuns: runs(2000)},
   )
 })
 
@@ -152,7 +153,7 @@ test('a pattern takes what a slow and simple matcher takes', () => {
     fc.property(fc.stringMatching(/^[ab*?]{0,8}$/), fc.stringMatching(/^[ab]{0,10}$/), (pattern, text) => {
       expect(createGlob(pattern).matches(text)).toBe(matches(pattern, text))
     }),
-    {numRuns: 2000},
+    {numRuns: runs(2000)},
   )
 })
 

@@ -12,6 +12,7 @@ import {
   parseDecodeFormats,
 } from '../../src/lib/serde/index.ts'
 import {findJsonFault} from '../../src/lib/serde/json/scan.ts'
+import {runs} from '../support/runs.ts'
 
 const ORDER = JSON.stringify({
   type: 'record',
@@ -79,7 +80,7 @@ describe('whatever the bytes', () => {
           }
         },
       ),
-      {numRuns: 400},
+      {numRuns: runs(400)},
     )
   })
 
@@ -94,7 +95,7 @@ describe('whatever the bytes', () => {
           expect(outcome === null || outcome instanceof DecodeFault).toBe(true)
         },
       ),
-      {numRuns: 600},
+      {numRuns: runs(600)},
     )
   })
 
@@ -108,7 +109,7 @@ describe('whatever the bytes', () => {
         expect(fault === null).toBe(isJson)
         expect(fault?.at ?? 0).toBeLessThanOrEqual(payload.length)
       }),
-      {numRuns: 600},
+      {numRuns: runs(600)},
     )
   })
 
@@ -138,7 +139,7 @@ describe('whatever the bytes', () => {
           })
         },
       ),
-      {numRuns: 100},
+      {numRuns: runs(100)},
     )
   })
 })

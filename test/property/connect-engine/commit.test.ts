@@ -7,6 +7,7 @@ import {ProcessingContext} from '../../../src/lib/connect-engine/processing-cont
 import {SettableFuture} from '../../../src/lib/connect-engine/report-future.ts'
 import type {KafkaRecord} from '../../../src/lib/kafka/record.ts'
 import {consumed, makeEngine} from '../../support/connect-engine.ts'
+import {runs} from '../../support/runs.ts'
 
 /** A dead letter on its way: acknowledged, refused, or still waiting. */
 interface Sent {
@@ -142,6 +143,6 @@ test.each([
       // Only a dead letter that was refused ends the task.
       expect(dead && !refused).toBe(false)
     }),
-    {numRuns: 200},
+    {numRuns: runs(200)},
   )
 })

@@ -9,6 +9,7 @@ import {STAGES} from '../../../src/lib/connect-engine/stage.ts'
 import type {Stage} from '../../../src/lib/connect-engine/stage.ts'
 import type {KafkaRecord} from '../../../src/lib/kafka/record.ts'
 import {consumed, counters, RecordingReporter} from '../../support/connect-engine.ts'
+import {runs} from '../../support/runs.ts'
 
 /** What one attempt of an operation does, and how long it takes. */
 type Attempt = {
@@ -137,7 +138,7 @@ describe('for any script of failures', () => {
         expect(config.retryTimeoutMs === 0n && call.attemptsMs.length > 1).toBe(false)
         expect(call.attemptsMs.length - 1).toBeLessThanOrEqual(call.waits.length)
       }),
-      {numRuns: 300},
+      {numRuns: runs(300)},
     )
   })
 
@@ -159,7 +160,7 @@ describe('for any script of failures', () => {
         expect(waits[0]).toBeLessThanOrEqual(retryDelayMaxMs)
         expect(waits[0]).toBe(waits[1])
       }),
-      {numRuns: 200},
+      {numRuns: runs(200)},
     )
   })
 
@@ -190,7 +191,7 @@ describe('for any script of failures', () => {
         const isStrict = config.tolerance === 'none' && config.profile === 'P4x' && config.stopAtWait === 0
         expect(isStrict && skipped !== 0).toBe(false)
       }),
-      {numRuns: 300},
+      {numRuns: runs(300)},
     )
   })
 
@@ -214,7 +215,7 @@ describe('for any script of failures', () => {
         }
         expect([failures, errors, skipped]).toEqual(expected[outcome])
       }),
-      {numRuns: 300},
+      {numRuns: runs(300)},
     )
   })
 })

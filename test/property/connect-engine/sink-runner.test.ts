@@ -9,6 +9,7 @@ import type {SinkTask, SinkTaskContext} from '../../../src/lib/connect-engine/si
 import type {KafkaRecord} from '../../../src/lib/kafka/record.ts'
 import {FakeClock} from '../../support/fake-clock.ts'
 import {FakeSinkConsumer} from '../../support/fake-sink-consumer.ts'
+import {runs} from '../../support/runs.ts'
 
 /** What becomes of a record: `key` and `value` cannot be converted, `errant` is reported, `fatal` ends the task. */
 const FATES = ['good', 'good', 'good', 'key', 'value', 'flaky', 'errant', 'fatal'] as const
@@ -172,6 +173,6 @@ test('a record below the committed offset was written or parked; nothing is comm
         expect(mustFail || committed === BigInt(fates.length)).toBe(true)
       },
     ),
-    {numRuns: 60},
+    {numRuns: runs(60)},
   )
 })

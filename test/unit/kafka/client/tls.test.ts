@@ -14,6 +14,7 @@ import {
 } from '../../../../src/lib/kafka/client/security.ts'
 import {certificatesOfPkcs12} from '../../../../src/lib/kafka/client/tls-pkcs12.ts'
 import {loadTls} from '../../../../src/lib/kafka/client/tls.ts'
+import {runs} from '../../../support/runs.ts'
 
 const folder = join(import.meta.dirname, '../../../fixtures/tls')
 const bytes = (name: string): Buffer => readFileSync(join(folder, name))
@@ -86,7 +87,7 @@ describe('PKCS12 trust stores', () => {
         if (!cut) damaged[at] = value
         expect(outcome(damaged)).toMatch(/^(read|ConfigError)$/)
       }),
-      {numRuns: 100},
+      {numRuns: runs(100)},
     )
   })
 })

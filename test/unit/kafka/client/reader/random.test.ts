@@ -3,6 +3,7 @@ import {expect, test} from 'vitest'
 import {fetchApi} from '../../../../../src/lib/kafka/protocol/generated/fetch.ts'
 import {batchAt, connectionLost, fetchAnswer, FakeLog, markerAt, partitionAnswer, topic} from '../fake-transport.ts'
 import {answerFrom, collect, range, readFixture, request} from './support.ts'
+import {runs} from '../../../../support/runs.ts'
 
 interface Entry {
   readonly kind: 'data' | 'marker'
@@ -111,6 +112,6 @@ test('whatever brokers do and however small the limits are, each record comes on
         expect(order === 'arrival' || ascending).toBe(true)
       },
     ),
-    {numRuns: 150},
+    {numRuns: runs(150)},
   )
 })
