@@ -23,11 +23,12 @@ export interface ConnectorConfigFile {
 export async function readConnectorConfig(path: string): Promise<ConnectorConfigFile> {
   let text: string
   try {
-    text = await readFile(path, 'utf8')
+    text = (await readFile(path, 'utf8')).replace(/^\ufeff/, '')
   } catch (cause) {
     throw new ConfigError(`the connector configuration ${path} cannot be read`, {cause, context: {path}})
   }
-  if (!text.trimStart().startsWith('{')) return named(Object.fromEntries(parseProperties(text)))
+  if (text.includes('\0')) throw new ConfigError(`the connector configuration ${path} is no text`, {context: {path}})
+  if (!/^\s*[{["]/.test(text)) return named(Object.fromEntries(parseProperties(text)))
   let document: unknown
   try {
     document = JSON.parse(text)
@@ -38,7 +39,8 @@ export async function readConnectorConfig(path: string): Promise<ConnectorConfig
 }
 
 function fromJson(document: unknown, path: string): ConnectorConfigFile {
-  if (!isRecord(document)) throw new ConfigError(`${path} holds no connector configuration`, {context: {path}})
+  if (!isRecord(document) || Array.isArray(document))
+    throw new ConfigError(`${path} holds no connector configuration`, {context: {path}})
   const {name, config, info} = document
   if (isRecord(info)) return fromJson(info, path)
   if (isRecord(config)) {

@@ -1,8 +1,11 @@
 import type {EngineClock} from '../connect-engine/engine.ts'
 
+/** A time like those of a worker's clock, epoch ms: at 0 no sum of times would leave 64 bits, and 0 means never. */
+const START_MS = 1_700_000_000_000
+
 /** Time that passes only while somebody waits. */
 export class VirtualClock implements EngineClock {
-  #now = 0
+  #now = START_MS
 
   now(): number {
     return this.#now

@@ -37,10 +37,18 @@ test('numbers and flags of JSON count as their text, null stays', async () => {
 test.each([
   ['broken JSON', '{"name":', /begins like JSON and is none/],
   ['several connectors', '{"a":{"info":{"config":{}}},"b":{"info":{"config":{}}}}', /holds 2 connectors/],
+  ['a JSON list', '[{"name": "a", "config": {}}]', /holds no connector configuration/],
+  ['a JSON text', '"errors.tolerance=all"', /holds no connector configuration/],
+  ['bytes that are no text', '\0\x01\xff', /is no text/],
   ['a list as a value', '{"topics":["a"]}', /topics has to be a text/],
 ])('%s is refused by name', async (_name, text, message) => {
   await expect(read(text)).rejects.toMatchObject({exitCode: 2})
   await expect(read(text)).rejects.toThrow(message)
+})
+
+test('a byte order mark is no part of the first key', async () => {
+  expect(await read('\ufefferrors.tolerance=all\n')).toMatchObject({properties: {'errors.tolerance': 'all'}})
+  expect(await read(`\ufeff${JSON.stringify(CONFIG)}`)).toEqual(FOUND)
 })
 
 test('a file that is not there is refused', async () => {

@@ -40,6 +40,20 @@ async function run(simulated: Simulation, ...letters: readonly DeadLetter[]) {
 const bad = (offset: number, stage = 'VALUE_CONVERTER') => letter(offset, stage, DATA)
 const slow = (offset: number) => letter(offset, 'TRANSFORMATION', RETRIABLE)
 
+test('a timeout beyond 64 bits of time is no time at all, for the first record too', async () => {
+  const simulated = simulation({'errors.retry.timeout': '9223372036854775807', 'errors.tolerance': 'all'})
+  expect(await run(simulated, slow(1), slow(2))).toMatchObject([
+    {fate: 'skipped', attempts: 1, blockedMs: 0},
+    {fate: 'skipped', attempts: 1, blockedMs: 0},
+  ])
+})
+
+test('the time of the last error is no 0, which would be never', async () => {
+  const simulated = simulation({'errors.tolerance': 'all'})
+  await run(simulated, bad(1))
+  expect(simulated.totals().metrics['last-error-timestamp']).toBeGreaterThan(0)
+})
+
 describe('what cannot be retried', () => {
   test('with errors.tolerance=none the task dies at the first record; a dead letter is written all the same', async () => {
     const simulated = simulation(DLQ)
