@@ -6,6 +6,7 @@ import {join} from 'node:path'
 import {createInterface} from 'node:readline'
 import type {ArchiveRecord} from './archive-record.ts'
 import {ensureFrameworkLibs} from './framework-libs.ts'
+import {SMALL_JVM} from './java-process.ts'
 import {sandboxDir, SandboxError} from './paths.ts'
 
 /** How records with the word `poison` in them, and unreadable ones, are treated: they fail, fail otherwise, or pass. */
@@ -106,11 +107,7 @@ const MAIN = 'org.kdlq.sandbox.frameworks.Frameworks'
 
 function jvmArguments(dir: string): string[] {
   return [
-    '-Xmx512m',
-    '-XX:TieredStopAtLevel=1',
-    '-XX:+UseSerialGC',
-    '-Xshare:auto',
-    '-Djava.net.preferIPv4Stack=true',
+    ...SMALL_JVM,
     `-Dlog4j2.configurationFile=${join(sandboxDir, 'log4j2.properties')}`,
     '-Dkdlq.log.target=SYSTEM_ERR',
     `-Dkdlq.state.dir=${join(dir, 'streams')}`,

@@ -102,13 +102,18 @@ export function startJava(start: JavaStart): JavaProcess {
   }
 }
 
+/** A heap that a laptop has to spare, a quick start, and IPv4. */
+export const SMALL_JVM: readonly string[] = [
+  '-Xmx512m',
+  '-XX:TieredStopAtLevel=1',
+  '-XX:+UseSerialGC',
+  '-Xshare:auto',
+  '-Djava.net.preferIPv4Stack=true',
+]
+
 function javaArgs(start: JavaStart): string[] {
   return [
-    '-Xmx512m',
-    '-XX:TieredStopAtLevel=1',
-    '-XX:+UseSerialGC',
-    '-Xshare:auto',
-    '-Djava.net.preferIPv4Stack=true',
+    ...SMALL_JVM,
     ...(start.jvm ?? []),
     '-cp',
     start.classPath,
