@@ -1,23 +1,15 @@
-import type {ConnectStage} from '../dialects/connect.ts'
+import {CONNECT_STAGES, type ConnectStage} from '../dialects/connect.ts'
 
 /** Where in a pipeline an operation runs; the words of Connect's `Stage`, which headers and logs show. */
 export type Stage = ConnectStage
 
 /** The eight stages in Connect's order. */
-export const STAGES = [
-  'TASK_POLL',
-  'TASK_PUT',
-  'TRANSFORMATION',
-  'KEY_CONVERTER',
-  'VALUE_CONVERTER',
-  'HEADER_CONVERTER',
-  'KAFKA_PRODUCE',
-  'KAFKA_CONSUME',
-] as const satisfies readonly Stage[]
+export const STAGES: readonly Stage[] = CONNECT_STAGES
 
 /** Which errors of a stage `errors.tolerance=all` may skip: any exception, or only Connect's RetriableException. */
 export type Tolerable = 'any-exception' | 'connect-retriable'
 
+/** What is true of one stage. */
 export interface StageRule {
   /** Pipelines whose runtime enters the stage; empty = the stage exists, and no runtime of Connect enters it. */
   readonly pipelines: readonly ('sink' | 'source')[]

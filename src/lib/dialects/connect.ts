@@ -21,16 +21,16 @@ const EXCEPTION_CLASS = `${PREFIX}exception.class.name`
 const EXCEPTION_MESSAGE = `${PREFIX}exception.message`
 const EXCEPTION_STACK = `${PREFIX}exception.stacktrace`
 
-/** Stages of Connect's error handling, by the names of its `Stage` constants (KIP-298). */
+/** Stages of Connect's error handling, by the names and in the order of its `Stage` constants (KIP-298). */
 export const CONNECT_STAGES = [
   'TASK_POLL',
+  'TASK_PUT',
   'TRANSFORMATION',
   'KEY_CONVERTER',
   'VALUE_CONVERTER',
   'HEADER_CONVERTER',
   'KAFKA_PRODUCE',
   'KAFKA_CONSUME',
-  'TASK_PUT',
 ] as const
 
 export type ConnectStage = (typeof CONNECT_STAGES)[number]
