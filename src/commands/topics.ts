@@ -18,6 +18,7 @@ import {formatCount, plural} from '../lib/render/numbers.ts'
 import {topicsView} from '../lib/render/topics-view.ts'
 import {createGlob} from '../lib/select/glob.ts'
 
+/** JSON contract of `topics`. */
 export interface TopicsResult {
   /** By name. */
   readonly topics: readonly DiscoveredTopic[]

@@ -1,6 +1,7 @@
 /** Types of configuration values, by the names of Kafka's `ConfigDef.Type`. */
 export type ConfigType = 'LONG' | 'SHORT' | 'STRING' | 'BOOLEAN' | 'LIST'
 
+/** Which way a connector moves records. */
 export type ConnectorKind = 'sink' | 'source'
 
 /** One key as Connect documents it. */

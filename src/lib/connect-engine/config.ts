@@ -7,6 +7,7 @@ import {DEFAULT_PROFILE, type Profile, type Tolerance} from './options.ts'
 /** Properties of a connector as its file or Connect's REST interface has them; null = the key without a value. */
 export type ConnectorProperties = Readonly<Record<string, string | null>>
 
+/** How a configuration is read. */
 export interface ConfigOptions {
   readonly kind: ConnectorKind
   /** `P4x` when absent, which refuses repeated and empty `topics` as 4.2 and later do. */

@@ -18,6 +18,7 @@ export interface DeadLetterQueueClients {
   readonly writer: Pick<ClusterWriter, 'open'>
 }
 
+/** The queue to set up, and with which settings. */
 export interface DeadLetterQueueInput
   extends
     Omit<DeadLetterQueueReporterOptions, 'producer'>,

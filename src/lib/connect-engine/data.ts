@@ -75,6 +75,7 @@ export interface ConnectRecordFields {
   readonly headers: readonly ConnectHeader[]
 }
 
+/** What a sink record holds. */
 export interface SinkRecordFields extends ConnectRecordFields {
   readonly partition: number
   readonly offset: bigint

@@ -14,6 +14,7 @@ const BUFFER_BYTES = 32 * 1024 * 1024
 /** A batch that the broker refuses for one of these is sent again record by record. */
 const REFUSED_FOR_A_RECORD = new Set(['E_MESSAGE_TOO_LARGE', 'E_RECORD_LIST_TOO_LARGE', 'E_INVALID_RECORD'])
 
+/** With what and how dead letters are written. */
 export interface DeadLetterProducerOptions {
   /** Opens the session at the first record; its errors fail what waits for it, and the next record tries again. */
   readonly open: () => Promise<ProducerSession>

@@ -33,6 +33,7 @@ export interface DeadLetterProducer {
   close(): void | Promise<void>
 }
 
+/** One queue and the task that fills it. */
 export interface DeadLetterQueueReporterOptions {
   /** `errors.deadletterqueue.topic.name`; surrounding white space does not count, empty = nothing is sent. */
   readonly topic: string

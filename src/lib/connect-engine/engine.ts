@@ -21,6 +21,7 @@ export interface EngineClock {
 /** Waits up to `delayMs` (zero or less: not at all); ends early, without throwing, when `stop` aborts. */
 export type Wait = (delayMs: bigint, stop: AbortSignal) => Promise<void>
 
+/** The part of `errors.*` that the engine itself obeys. */
 export interface EngineConfig {
   /** `errors.retry.timeout` in ms: 0 = no retries, negative = for ever. */
   readonly retryTimeoutMs: bigint | number
@@ -30,6 +31,7 @@ export interface EngineConfig {
   readonly tolerance: Tolerance
 }
 
+/** What an engine works with. */
 export interface EngineOptions {
   readonly clock: EngineClock
   readonly config: EngineConfig

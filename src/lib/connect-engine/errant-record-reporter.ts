@@ -22,6 +22,7 @@ export interface ErrantRecordReporter {
   report(record: SinkRecord, error: Error | null): ReportFuture
 }
 
+/** What turns a sink record back into bytes, and where reports go. */
 export interface ErrantRecordReporterOptions {
   readonly operator: RetryWithToleranceOperator<KafkaRecord>
   /** For records that the task made itself. */

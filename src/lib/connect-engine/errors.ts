@@ -7,6 +7,7 @@ import type {ErrorDetails} from '../errors.ts'
  */
 export type ErrorFamily = 'retriable' | 'exception' | 'error'
 
+/** What an error is to Java, where it is not what the class says. */
 export interface ThrowableDetails extends ErrorDetails {
   /** What Java calls suppressed exceptions: others that happened on the way out. */
   readonly suppressed?: readonly unknown[]

@@ -8,6 +8,7 @@ import type {ReportFuture} from './report-future.ts'
 import type {ErrorReporter, LogSink} from './reporter.ts'
 import {sourceRecordText} from './source-record-text.ts'
 
+/** Which task logs what, and where to. */
 export interface LogReporterOptions<T> {
   readonly connector: string
   /** Task number. */

@@ -9,6 +9,7 @@ export const METRIC_NAMES = [
   'deadletterqueue-produce-failures',
 ] as const
 
+/** Name of a counter, as the MBean attribute of KIP-298. */
 export type MetricName = (typeof METRIC_NAMES)[number]
 
 /** Gauge: epoch ms of the last time that something was given up or reported; 0 = never. */
@@ -17,6 +18,7 @@ export const LAST_ERROR_TIMESTAMP = 'last-error-timestamp'
 /** All metrics of one task at one moment, by their names. */
 export type MetricsSnapshot = Readonly<Record<MetricName | typeof LAST_ERROR_TIMESTAMP, number>>
 
+/** Whose metrics these are. */
 export interface MetricsOptions {
   readonly connector: string
   /** Task number. */

@@ -3,8 +3,10 @@ import {ConfigError} from '../errors.ts'
 /** Releases that the engine can behave like: `P39` = 3.8 and 3.9, `P4x` = 4.0 and later. */
 export type Profile = 'P39' | 'P4x'
 
+/** What the engine is like unless told otherwise. */
 export const DEFAULT_PROFILE: Profile = 'P4x'
 
+/** Values of `errors.tolerance`. */
 export type Tolerance = 'none' | 'all'
 
 /** Departures from the profile, each off (or as the profile has it) unless asked for. */

@@ -1,8 +1,10 @@
 import type {Clock} from '../clock.ts'
 import {ConnectException, ExecutionException, JavaException, UnsupportedOperationException} from './errors.ts'
 
+/** Where a report stands. */
 export type FutureState = 'pending' | 'done' | 'failed'
 
+/** Limits of a wait for a report. */
 export interface GetOptions {
   /** How long to wait for each part, in ms; needs the clock. Absent = without limit. */
   readonly timeoutMs?: number
@@ -197,6 +199,7 @@ export class PendingReports {
   }
 }
 
+/** One partition of a topic. */
 export interface TopicPartition {
   readonly topic: string
   readonly partition: number

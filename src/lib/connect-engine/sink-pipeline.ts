@@ -11,6 +11,7 @@ import {JavaException} from './errors.ts'
 import {ProcessingContext} from './processing-context.ts'
 import {applyTransformations, type TransformationStage} from './transforms/transformation.ts'
 
+/** The steps between the consumer and the task. */
 export interface SinkPipelineOptions {
   readonly operator: RetryWithToleranceOperator<KafkaRecord>
   readonly keyConverter: Converter

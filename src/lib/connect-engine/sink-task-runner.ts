@@ -16,6 +16,7 @@ import {nextTurn, type TaskStatus, TaskLifecycle} from './task-lifecycle.ts'
 import {openSinkReporters, type OpenDeadLetterQueue} from './task-reporters.ts'
 import {closeTransformations, taskOperator, type TaskRunnerOptions} from './task-runner-options.ts'
 
+/** A sink task and what it runs with. */
 export interface SinkTaskRunnerOptions extends TaskRunnerOptions {
   readonly sinkTask: SinkTask
   readonly consumer: SinkConsumer

@@ -6,6 +6,7 @@ import {checkedTimestamp} from './sink-pipeline.ts'
 import {type OutgoingSourceRecord, WorkerSourceRecord} from './source-task.ts'
 import {applyTransformations, type TransformationStage} from './transforms/transformation.ts'
 
+/** The steps between the task and the producer. */
 export interface SourcePipelineOptions {
   readonly operator: RetryWithToleranceOperator<SourceRecord>
   readonly keyConverter: Converter

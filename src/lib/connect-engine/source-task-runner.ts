@@ -20,6 +20,7 @@ import {nextTurn, TaskLifecycle, type TaskStatus} from './task-lifecycle.ts'
 import {openSourceReporters} from './task-reporters.ts'
 import {closeTransformations, taskOperator, type TaskRunnerOptions} from './task-runner-options.ts'
 
+/** A source task and what it runs with. */
 export interface SourceTaskRunnerOptions extends TaskRunnerOptions {
   readonly sourceTask: SourceTask
   readonly producer: SourceProducer

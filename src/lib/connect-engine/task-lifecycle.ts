@@ -5,6 +5,7 @@ import {stackTraceOf} from './stack-trace.ts'
 /** States of a task, by the words of Connect's REST interface. */
 export type TaskState = 'UNASSIGNED' | 'RUNNING' | 'PAUSED' | 'FAILED'
 
+/** How a task stands, as Connect's REST interface says it. */
 export interface TaskStatus {
   /** UNASSIGNED before the start and after a stop. */
   readonly state: TaskState
@@ -14,6 +15,7 @@ export interface TaskStatus {
   readonly trace: string | null
 }
 
+/** What a kind of task does at each point of its life. */
 export interface TaskSteps {
   start(): Promise<void>
   execute(): Promise<void>

@@ -55,6 +55,7 @@ export const GROUP_KEYS = {
   day: ({record}) => truncated(record.timestamp, DAY_MS, 'YYYY-MM-DD'.length),
 } as const satisfies Record<string, (deadLetter: DeadLetter, context: GroupContext) => GroupValue>
 
+/** Word of `--by`. */
 export type GroupKey = keyof typeof GROUP_KEYS
 
 /** True for a word that `--by` accepts. */

@@ -9,6 +9,7 @@ export interface StackFrame {
   readonly isFramework: boolean
 }
 
+/** A frame, or a line that is none. */
 export type TraceLine =
   | {readonly kind: 'frame'; readonly text: string; readonly frame: StackFrame}
   /** Frames shared with the enclosing exception. */
@@ -50,10 +51,12 @@ export function isShort(line: string): boolean {
   return line.length <= MAX_FRAME_CHARS
 }
 
+/** A line that names a place in the code. */
 export function frameLine(line: string, frame: StackFrame): TraceLine {
   return {kind: 'frame', text: line.trim(), frame}
 }
 
+/** A line that is kept as it is. */
 export function textLine(line: string): TraceLine {
   return {kind: 'text', text: line.trim()}
 }

@@ -4,6 +4,7 @@
  */
 export type Verdict = 'transient' | 'needs-fix' | 'never'
 
+/** What a replay can do about a failure. */
 export const VERDICTS: readonly Verdict[] = ['transient', 'needs-fix', 'never']
 
 /** Members that are given have to fit all; of the values of one member, one is enough. */
@@ -20,6 +21,7 @@ export interface VerdictRule {
   readonly fingerprints?: readonly string[]
 }
 
+/** Whether a message fits. */
 export type MessageTest = (message: string) => boolean
 
 /**

@@ -40,6 +40,7 @@ const FORMS = {
 /** A field of the failure that a single header can hold, by its path in JSON. */
 export type FailureField = keyof typeof FORMS
 
+/** True for the name of a field that can be mapped. */
 export function isFailureField(name: string): name is FailureField {
   return Object.hasOwn(FORMS, name)
 }

@@ -7,6 +7,7 @@ export interface HttpTls {
   readonly key?: string | undefined
 }
 
+/** What came back, whatever it says. */
 export interface Answer {
   readonly status: number
   readonly body: Buffer
@@ -21,6 +22,7 @@ export interface Requests {
   get(url: URL, signal: AbortSignal | undefined): Promise<Answer>
 }
 
+/** What is asked, and within which bounds. */
 export interface RequestsConfig {
   /** Names what is asked in errors: `the schema registry`. */
   readonly service: string

@@ -2,6 +2,7 @@ import type {Paint} from './paint.ts'
 
 const ROW = 16
 
+/** How a dump looks. */
 export interface HexOptions {
   /** Byte to be marked by brackets; the length of the bytes marks their end. Null or absent = none. */
   readonly mark?: number | null

@@ -9,6 +9,7 @@ export interface FramedBytes {
   readonly indexes: Buffer | null
 }
 
+/** A payload that was read by a schema. */
 export interface DecodedPayload {
   readonly value: DecodedValue
   /** Full name of the record or message; null when the schema has none. */

@@ -25,6 +25,7 @@ export interface Decoders {
   readonly troubles: readonly DecodeProblem[]
 }
 
+/** What decoders ask when a payload needs it. */
 export interface DecoderDeps {
   readonly store: SchemaStore
   /** Reads a schema file as text. */

@@ -19,6 +19,7 @@ export const DECODE_FORMATS = [
   'cbor',
   'hex',
 ] as const
+/** A word of `--decode`. */
 export type AskedFormat = (typeof DECODE_FORMATS)[number]
 
 /** Formats that can be given a schema. */
@@ -37,6 +38,7 @@ export interface DecodeFormat {
   readonly schema: AskedSchema | null
 }
 
+/** Formats by part. */
 export type DecodeFormats = Readonly<Record<Part, DecodeFormat>>
 
 const AUTO: DecodeFormat = {format: 'auto', schema: null}

@@ -20,6 +20,7 @@ export interface Engines {
   readonly cbor: Unpack | null
 }
 
+/** What the decoder of one part asks. */
 export interface PartDeps {
   readonly store: SchemaStore
   readonly engines: Engines

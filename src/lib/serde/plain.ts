@@ -21,6 +21,7 @@ export const FIXED_FORMATS = {
   uuid: {size: 16, read: bytes => formatUuid(bytes)},
 } as const satisfies Record<string, {size: number; read: (bytes: Buffer) => DecodedValue}>
 
+/** Formats of a fixed size. */
 export type FixedFormat = keyof typeof FIXED_FORMATS
 
 /** @throws DecodeFault when there are more or fewer bytes; a UUID may also be its text of 36 characters */

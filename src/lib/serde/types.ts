@@ -64,6 +64,7 @@ export interface DecodeProblem {
   readonly reason?: RegistryReason
 }
 
+/** Kinds of schemas, by the registry's words. */
 export type SchemaType = 'AVRO' | 'PROTOBUF' | 'JSON'
 
 /** The schema that a payload names. */
@@ -90,6 +91,7 @@ export interface DecodedPart {
   readonly typeId?: string
 }
 
+/** Both parts of a record, decoded as far as they go. */
 export interface DecodedRecord {
   readonly key: DecodedPart
   readonly value: DecodedPart

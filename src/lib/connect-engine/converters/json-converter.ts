@@ -6,6 +6,7 @@ import {toConnect} from './json-to-connect.ts'
 import {type DataSchema, isDataSchema} from './schema.ts'
 import {schemaText, toJson} from './connect-to-json.ts'
 
+/** Settings of Connect's `JsonConverter`. */
 export interface JsonConverterOptions {
   /** `schemas.enable`; true when absent, as in Connect. */
   readonly schemasEnable?: boolean | undefined

@@ -18,6 +18,7 @@ export interface DataSchema extends ConnectSchema {
   readonly valueSchema: DataSchema | null
 }
 
+/** One field of a struct. */
 export interface SchemaField {
   readonly name: string
   readonly schema: DataSchema | null

@@ -12,6 +12,7 @@ import {boundsOf, newestOf, peek} from './peek.ts'
 import type {PartitionBounds} from './peek.ts'
 import {readTopicName} from './topic-names.ts'
 
+/** Where to look, and how far. */
 export interface DiscoverInput {
   /** Whether a topic is asked for. */
   readonly matches: (topic: string) => boolean

@@ -34,6 +34,7 @@ export function limitOf(configs: Configs, key: 'retention.ms' | 'retention.bytes
   return Number(value)
 }
 
+/** True when `cleanup.policy` (a list) holds the word. */
 export function hasPolicy(configs: Configs, policy: 'delete' | 'compact'): boolean {
   const policies = configs.get('cleanup.policy')?.value ?? 'delete'
   return policies.split(',').some(word => word.trim() === policy)

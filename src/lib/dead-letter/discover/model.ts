@@ -8,6 +8,7 @@ import type {TopicName} from './topic-names.ts'
 /** How a topic was found. */
 export type DiscoverySource = 'name' | 'headers' | 'connect' | 'share-group'
 
+/** What is wrong with a dead letter topic, or will be. */
 export type TopicWarning =
   | OwnerWarning
   /** A configuration names it, and it is not there. */

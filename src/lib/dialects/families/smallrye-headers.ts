@@ -7,6 +7,7 @@ import {headerName} from '../primitives.ts'
 
 /** Prefix of what a failed deserialization leaves on the record. */
 export const DESERIALIZATION_PREFIX = 'deserialization-failure-'
+/** Prefix of the headers of a failed deserialization. */
 export const DESERIALIZATION_PREFIX_BYTES = headerName(DESERIALIZATION_PREFIX)
 
 const FAILED_TOPIC = `${DESERIALIZATION_PREFIX}topic`
@@ -28,6 +29,7 @@ export interface SmallryeNames {
   readonly coordinates: {readonly topic: string; readonly partition: string; readonly offset: string}
 }
 
+/** Names of the headers of one kind of queue. */
 export function smallryeNames(prefix: string): SmallryeNames {
   return {
     class: `${prefix}exception-class-name`,

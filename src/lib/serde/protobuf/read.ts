@@ -22,6 +22,7 @@ const SCALARS = [
   'string',
   'bytes',
 ] as const
+/** Scalar types of Protobuf. */
 export type ScalarName = (typeof SCALARS)[number]
 
 /** @throws TypeError for a type that is neither a scalar nor defined anywhere */
@@ -31,11 +32,13 @@ export function scalarOf(name: string): ScalarName {
   return scalar
 }
 
+/** What one value of a field is. */
 export type FieldType =
   | {readonly kind: 'scalar'; readonly name: ScalarName}
   | {readonly kind: 'enum'; readonly names: ReadonlyMap<number, string>}
   | {readonly kind: 'message'; readonly node: () => MessageNode}
 
+/** A field of a message, ready to read. */
 export interface FieldNode {
   readonly name: string
   /** Of a map; null for other fields. */

@@ -12,6 +12,7 @@ export interface RegistryReference {
   readonly version: number
 }
 
+/** A schema as a registry gives it. */
 export interface RegistrySchema {
   readonly type: SchemaType
   readonly text: string
@@ -22,6 +23,7 @@ export interface RegistrySchema {
   readonly version?: number
 }
 
+/** A place where a schema is registered. */
 export interface SubjectVersion {
   readonly subject: string
   readonly version: number
