@@ -13,6 +13,7 @@ import {
   type BaselinePlace,
   compareWithBaseline,
   formatBaseline,
+  otherFilters,
   strangeness,
 } from '../lib/dead-letter/baseline.ts'
 import {GROUP_KEYS, type GroupKey, isGroupKey} from '../lib/dead-letter/group-keys.ts'
@@ -103,7 +104,8 @@ Exit codes: 0 done; 3 a partition could not be read to its end; 6 there is no su
     await using cluster = await this.open(request, flags)
     const frozen = await this.freeze(cluster, request)
     const place = placeOf(cluster, frozen)
-    if (baseline !== null) await this.sayStrangeness(baseline, place, flags.baseline ?? '')
+    const filters = filtersOf(flags)
+    if (baseline !== null) await this.sayStrangeness(baseline, place, filters, flags.baseline ?? '')
     const comparison = {by, file: flags.baseline ?? '', onlyLater: request.selection.from.kind === 'baseline'}
     // Words that do not fit are told before anything is read.
     if (baseline !== null) compareWithBaseline([], baseline, comparison)
@@ -117,7 +119,7 @@ Exit codes: 0 done; 3 a partition could not be read to its end; 6 there is no su
     const groups = flags.top === undefined ? all : all.slice(0, flags.top)
     const result: StatsResult = {...report, groups, scanned}
     if (flags['save-baseline'] !== undefined) {
-      const saved = {scanned, groups: report.groups, by}
+      const saved = {scanned, groups: report.groups, by, filters}
       await replaceFile(flags['save-baseline'], formatBaseline(saved, place, this.clock.now()))
       await this.say(`baseline saved to ${flags['save-baseline']}`)
     }
@@ -160,9 +162,15 @@ Exit codes: 0 done; 3 a partition could not be read to its end; 6 there is no su
     await this.say(`page written to ${path}`)
   }
 
-  private async sayStrangeness(baseline: Baseline, place: BaselinePlace, path: string): Promise<void> {
-    const strange = strangeness(baseline, place)
-    if (strange !== null) await this.warnUser(`baseline ${path}: ${strange}; groups are compared all the same`)
+  private async sayStrangeness(
+    baseline: Baseline,
+    place: BaselinePlace,
+    filters: readonly string[],
+    path: string,
+  ): Promise<void> {
+    for (const strange of [strangeness(baseline, place), otherFilters(baseline, filters)]) {
+      if (strange !== null) await this.warnUser(`baseline ${path}: ${strange}; groups are compared all the same`)
+    }
   }
 
   private async sayTotals(
@@ -185,6 +193,18 @@ function toGroupKeys(words: readonly string[]): readonly GroupKey[] {
   return words.map(word => {
     if (!isGroupKey(word)) throw unknownWord('word of --by', word, Object.keys(GROUP_KEYS))
     return word
+  })
+}
+
+/** The flags that leave records out, as they would be written; `--from baseline:FILE` only bounds them. */
+function filtersOf(flags: Readonly<Record<string, unknown>>): readonly string[] {
+  const names = [...Object.keys(selectionFlags), ...Object.keys(filterFlags), 'handled']
+  return names.flatMap(name => {
+    const given = flags[name]
+    const values: readonly unknown[] = Array.isArray(given) ? given : given === undefined ? [] : [given]
+    return values
+      .filter(value => value !== false && !(name === 'from' && String(value).startsWith('baseline:')))
+      .map(value => `--${name}=${String(value)}`)
   })
 }
 

@@ -31,10 +31,13 @@ export interface Baseline {
   readonly clusterId: string | null
   /** Words of `--by`. */
   readonly by: readonly GroupKey[]
+  /** Flags that chose the records, such as `--stage=TASK_PUT`; absent when all were read. */
+  readonly filters?: readonly string[]
   readonly ends: readonly BaselineEnd[]
   readonly groups: readonly BaselineGroup[]
 }
 
+/** Where a partition ended when the baseline was saved. */
 export interface BaselineEnd {
   readonly topic: string
   /** Null for archives and brokers without topic ids. */
@@ -56,10 +59,12 @@ export function formatBaseline(
     scanned,
     groups,
     by,
+    filters = [],
   }: {
     readonly scanned: readonly PartitionScan[]
     readonly groups: readonly FailureGroup[]
     readonly by: readonly GroupKey[]
+    readonly filters?: readonly string[]
   },
   place: BaselinePlace,
   nowMs: number,
@@ -72,6 +77,7 @@ export function formatBaseline(
     savedAt: `${nowMs}`,
     clusterId: place.clusterId,
     by: [...new Set(by)],
+    ...(filters.length === 0 ? {} : {filters}),
     ends: scanned.map(({topic, partition, to}) => ({topic, topicId: ids.get(topic) ?? null, partition, offset: to})),
     groups: groups.map(({by: values, count, lastSeen, sample}) => ({by: values, count, lastSeen, sample})),
   }
@@ -95,14 +101,16 @@ export function parseBaseline(text: string, file: string): Baseline {
     throw wrong(`it was written by an older kdlq (version ${String(version)})`, 'save it again')
   }
   if (version > VERSION) throw wrong(`it was written by a newer kdlq (version ${version})`, 'use that kdlq')
-  const {rules, savedAt, clusterId, by, ends, groups} = json
+  const {rules, savedAt, clusterId, by, filters = [], ends, groups} = json
   if (typeof rules !== 'string') throw wrong('rules is missing')
   if (typeof savedAt !== 'string' || !/^[0-9]{1,16}$/.test(savedAt)) throw wrong('savedAt is missing')
   if (clusterId !== null && typeof clusterId !== 'string') throw wrong('clusterId is missing')
   if (!Array.isArray(by) || !by.every(isWord)) throw wrong('by is not a list of words')
+  if (!Array.isArray(filters) || !filters.every(isFilter)) throw wrong('filters is not a list of flags')
   if (!Array.isArray(ends) || !ends.every(isEnd)) throw wrong('ends is not a list of topic, partition, offset')
   if (!Array.isArray(groups) || !groups.every(isGroup)) throw wrong('groups is not a list of groups')
-  return {format: FORMAT, version, rules, savedAt, clusterId, by, ends, groups}
+  const chosen = filters.length === 0 ? {} : {filters}
+  return {format: FORMAT, version, rules, savedAt, clusterId, by, ...chosen, ends, groups}
 }
 
 /** End offsets of a baseline. */
@@ -125,6 +133,17 @@ export function strangeness({clusterId, ends}: Baseline, place: BaselinePlace): 
     }
   }
   return null
+}
+
+/**
+ * Why groups may be called new, grown or gone although nothing happened: the baseline was saved with other filters. Null
+ * when they are the same.
+ */
+export function otherFilters({filters: before = []}: Baseline, filters: readonly string[]): string | null {
+  const words = (flags: readonly string[]): string => (flags.length === 0 ? 'none' : flags.toSorted().join(' '))
+  return words(before) === words(filters)
+    ? null
+    : `it was saved with other filters (${words(before)}; here ${words(filters)})`
 }
 
 /** How a group compares with the baseline: not there before, more records, as many or fewer, none any more. */
@@ -199,6 +218,10 @@ function isObject(value: unknown): value is Record<string, unknown> {
 
 function isWord(value: unknown): value is GroupKey {
   return typeof value === 'string' && isGroupKey(value)
+}
+
+function isFilter(value: unknown): value is string {
+  return typeof value === 'string'
 }
 
 function isCount(value: unknown): boolean {

@@ -3,6 +3,7 @@ import {
   baselineEnds,
   compareWithBaseline,
   formatBaseline,
+  otherFilters,
   parseBaseline,
   strangeness,
 } from '../../../src/lib/dead-letter/baseline.ts'
@@ -144,4 +145,17 @@ test('another cluster and a topic that was created again are told; archives have
   expect(strangeness(baseline, {...place, topics: [{topic: 'orders-dlq', topicId: 't-2'}]})).toContain('created again')
   expect(strangeness(baseline, {clusterId: null, topics: [{topic: 'orders-dlq', topicId: null}]})).toBeNull()
   expect(strangeness(baseline, {...place, topics: [{topic: 'other', topicId: 't-9'}]})).toBeNull()
+})
+
+test('keeps the filters that it was saved with, and tells others apart', () => {
+  const filters = ['--stage=TASK_PUT', '--limit=5']
+  const filtered = parseBaseline(formatBaseline({scanned, groups: [], by: ['stage'], filters}, place, 5), 'f')
+  expect(filtered.filters).toEqual(filters)
+  expect(otherFilters(filtered, filters.toReversed())).toBeNull()
+  expect(otherFilters(saved([]), [])).toBeNull()
+  expect(otherFilters(saved([]), ['--stage=TASK_PUT'])).toBe(
+    'it was saved with other filters (none; here --stage=TASK_PUT)',
+  )
+  const broken = formatBaseline({scanned, groups: [], by: ['stage'], filters}, place, 5).replace('"--limit=5"', '5')
+  expect(() => parseBaseline(broken, 'f')).toThrow('filters is not a list of flags')
 })
