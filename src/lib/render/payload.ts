@@ -30,6 +30,8 @@ interface PartView {
   readonly schema: SchemaFacts | undefined
   readonly typeId: string | undefined
   readonly error: DecodeProblem | undefined
+  /** Null here, but not at the origin. */
+  readonly isElsewhere?: boolean
 }
 
 /**
@@ -44,8 +46,13 @@ export function* payloadLines(
   context: RenderContext,
 ): Generator<string> {
   const {types, original} = decoded
-  yield* partLines(partView('Key', 'key', record.key, decoded, types?.key), hex, context)
-  yield* partLines(partView('Value', 'value', record.value, decoded, types?.value), hex, context)
+  // A pointer holds neither; a lost value was none of null.
+  const isPointer = failure.payload === 'absent'
+  const isLost = isPointer || failure.warnings?.includes('value_lost') === true
+  const keyView = partView('Key', 'key', record.key, decoded, types?.key)
+  const valueView = partView('Value', 'value', record.value, decoded, types?.value)
+  yield* partLines({...keyView, isElsewhere: isPointer}, hex, context)
+  yield* partLines({...valueView, isElsewhere: isLost}, hex, context)
   if (original === undefined) return
   const key = otherBytes(failure.rawKey, record.key)
   const value = otherBytes(failure.rawValue, record.value)
@@ -74,7 +81,8 @@ function* partLines(view: PartView, hex: boolean, context: RenderContext): Gener
   const {title, bytes, error} = view
   const {paint} = context
   const size = bytes === null ? 'null' : formatBytes(bytes.length)
-  const tombstone = title === 'Value' && bytes === null ? ' (tombstone)' : ''
+  const tombstone =
+    bytes !== null ? '' : view.isElsewhere === true ? ' (not in this record)' : title === 'Value' ? ' (tombstone)' : ''
   const facts = factsOf(view)
   yield `\n${paint('heading', title)} ${paint('faint', `${size}${tombstone}`)}${facts === '' ? '' : ` ${sanitize(facts)}`}\n`
   if (bytes === null) return

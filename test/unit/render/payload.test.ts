@@ -2,6 +2,7 @@ import {describe, expect, test} from 'vitest'
 import {createDeadLetter} from '../../../src/lib/dead-letter/dead-letter.ts'
 import {decodedToJson, pairToJson} from '../../../src/lib/render/decoded-json.ts'
 import {createPaint} from '../../../src/lib/render/paint.ts'
+import type {Failure} from '../../../src/lib/dialects/model.ts'
 import {payloadLines} from '../../../src/lib/render/payload.ts'
 import {springTypeLines} from '../../../src/lib/render/spring-types.ts'
 import type {DecodedPart} from '../../../src/lib/serde/index.ts'
@@ -98,6 +99,19 @@ describe('a payload', () => {
     expect([...payloadLines({record, failure}, decoded, false, context)].join('')).toBe(
       '\nKey null\n\nValue null (tombstone)\n\nOriginal value 1 B\n{\nmakes no sense at byte 1: looks like JSON, but there is no value\n00000000  7b                                                |{|\n00000001 [end]\n',
     )
+  })
+
+  test('a pointer holds no tombstone, and a lost value was none', () => {
+    const decoded = decodedToJson({key: nothing, value: nothing}, [])
+    const record = recordWith([], {key: null, value: null})
+    const text = (failure: Failure): string => [...payloadLines({record, failure}, decoded, false, context)].join('')
+    expect(text({dialect: 'share-group', payload: 'absent'})).toBe(
+      '\nKey null (not in this record)\n\nValue null (not in this record)\n',
+    )
+    expect(text({dialect: 'smallrye', warnings: ['value_lost']})).toBe(
+      '\nKey null\n\nValue null (not in this record)\n',
+    )
+    expect(text({dialect: 'connect'})).toBe('\nKey null\n\nValue null (tombstone)\n')
   })
 
   test('hostile names and messages are made safe', () => {
