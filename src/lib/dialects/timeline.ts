@@ -64,8 +64,12 @@ function setsOf(
     set => set === 1 || set > count - MOST_HOPS + 1,
   )
   const hops = wanted.map(set => {
-    const failure = set === count ? reading.failure : (readSets(record, dialect, set) ?? {})
-    return toHop(dialect.id, failure)
+    if (set === count) return toHop(dialect.id, reading.failure)
+    const hop = toHop(dialect.id, readSets(record, dialect, set) ?? {})
+    if (dialect.prepends !== true) return hop
+    // Sets stand in front, but counts and times that are written again stand behind them, and tell of the newest one.
+    const {attempts: _attempts, dueAt: _dueAt, failedAt: _failedAt, ...own} = hop
+    return own
   })
   return {hops, omitted: count - wanted.length}
 }

@@ -66,6 +66,19 @@ test('[BR-06] one failure for each set of a Spring retry topic', () => {
   expect([many.hops.length, many.omitted, many.hops.at(-1)?.attempts]).toEqual([20, 30, 50])
 })
 
+test('a count that SmallRye writes again tells of the newest failure only', () => {
+  const set = (topic: string) => [
+    header('delayed-retry-topic', topic),
+    header('delayed-retry-partition', '0'),
+    header('delayed-retry-offset', '1'),
+  ]
+  const {hops} = timeline(...set('orders_retry_800'), ...set('orders'), header('delayed-retry-count', '1'))
+  expect(hops.map(({at, attempts}) => [at?.topic, attempts])).toEqual([
+    ['orders', undefined],
+    ['orders_retry_800', 2],
+  ])
+})
+
 test('oldest first in a family that prepends', () => {
   const {hops} = timeline(...smallryeSet('orders-dlq', 2), ...smallryeSet('orders', 1), header('trace', 'x'))
   expect(hops.map(({dialect, at}) => [dialect, at?.topic, at?.offset])).toEqual([
