@@ -3,6 +3,9 @@ import type {ReplayPlan} from './plan.ts'
 import {describeTarget} from './target-topics.ts'
 import type {TargetFacts} from './target.ts'
 
+/** Topics in which brokers keep their own state; none of them takes a client's records. */
+const KAFKAS_OWN = new Set(['__consumer_offsets', '__transaction_state', '__share_group_state', '__cluster_metadata'])
+
 /** A parking topic, and what stands against it. */
 export interface ParkingLook {
   readonly facts: TargetFacts
@@ -36,6 +39,7 @@ async function problemOf(
 ): Promise<string | null> {
   if (readTopics.has(topic)) return 'is read by this run'
   if (ledger.kind === 'topic' && ledger.name === topic) return 'is the ledger of this run'
+  if (KAFKAS_OWN.has(topic)) return 'is a topic of Kafka itself'
   if (partitions !== 0) return null
   const [described] = await cluster.reader.topics([topic], options)
   const error = described?.error ?? null

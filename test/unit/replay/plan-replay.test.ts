@@ -356,9 +356,10 @@ describe('the parking topic of a plan', () => {
     ['that does not exist', 'nowhere', 'does not exist'],
     ['that is a target', 'orders', 'is a target of this run'],
     ['that is the ledger', 'kdlq-ledger', 'is the ledger of this run'],
+    ["that is one of Kafka's own", '__consumer_offsets', 'is a topic of Kafka itself'],
   ])('%s refuses the run', async (_, parkingTopic, detail) => {
     const ledger = {kind: 'topic', name: 'kdlq-ledger'} as const
-    const topics = {...TOPICS, 'kdlq-ledger': {partitions: 12}}
+    const topics = {...TOPICS, 'kdlq-ledger': {partitions: 12}, __consumer_offsets: {partitions: 50}}
     const plan = await planOf([deadLetter(0)], {parkingTopic, ledger}, topics)
     expect(check(plan, 'parking')).toMatchObject({level: 'refuse', count: 1, detail, addresses: [parkingTopic]})
   })
