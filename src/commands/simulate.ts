@@ -17,6 +17,7 @@ import {assumedFailure, type AssumedFailure, type AssumeRules} from '../lib/simu
 import {converterFailure, isConverterStage} from '../lib/simulate/converter-failure.ts'
 import {Simulation, type SimulationTotals} from '../lib/simulate/simulation.ts'
 
+/** JSON contract of `simulate`. */
 export interface SimulateResult {
   readonly configurations: readonly {
     readonly name: string
@@ -157,7 +158,7 @@ Exit codes: 0 done; 3 a partition could not be read to its end; 2, 4, 5 wrong us
     for (const configuration of configurations) {
       const lines = [...simulationTotals(configuration, context)]
       if (format === 'table') await this.printAll(lines)
-      else if (format === 'jsonl' || format === 'csv') for (const line of lines) await this.say(line.trimEnd())
+      else if (format === 'jsonl' || format === 'csv') for (const line of lines) await this.say(line.trim())
       else if (format === 'markdown') await this.printAll(lines)
     }
     await this.closeScan(scanned, configurations[0]?.totals.records ?? 0)
