@@ -29,15 +29,20 @@ function groupsOf({stdout}: Ended): readonly Group[] {
   return (JSON.parse(stdout) as {result: {groups: readonly Group[]}}).result.groups
 }
 
-describe('stats with files', () => {
+describe.concurrent('stats with files', () => {
   test('compares with a baseline: new, grown, same and gone', async () => {
     const part = join(folder, 'part.ndjson')
     const lines = (await readFile(fixture, 'utf8')).trimEnd().split('\n')
     await writeFile(part, `${lines.slice(0, -2).join('\n')}\n`)
     const file = join(folder, 'part.json')
     expect(await stats([part, '--by', 'stage', '--save-baseline', file, '-q'])).toMatchObject({code: 0, stderr: ''})
-    const now = groupsOf(await stats([fixture, '--by', 'stage', '--baseline', file, '--json', '-q']))
-    const before = groupsOf(await stats([part, '--by', 'stage', '--json', '-q']))
+    const [now = [], before = [], back = []] = await Promise.all(
+      [
+        [fixture, '--by', 'stage', '--baseline', file],
+        [part, '--by', 'stage'],
+        [part, '--by', 'stage', '--stage', 'TASK_PUT', '--baseline', file],
+      ].map(async args => groupsOf(await stats([...args, '--json', '-q']))),
+    )
     for (const {by, count, change, before: was} of now) {
       const old = before.find(group => group.by['stage'] === by['stage'])?.count
       expect({by, change, was}).toEqual({
@@ -47,9 +52,6 @@ describe('stats with files', () => {
       })
     }
     expect(new Set(now.map(({change}) => change)).size).toBeGreaterThan(1)
-    const back = groupsOf(
-      await stats([part, '--by', 'stage', '--stage', 'TASK_PUT', '--baseline', file, '--json', '-q']),
-    )
     expect(back.map(({change, count}) => [change, count])).toContainEqual(['gone', 0])
   })
 
@@ -90,13 +92,13 @@ describe('stats with files', () => {
     const rules = join(folder, 'verdicts.yaml')
     await writeFile(rules, '- {verdict: never, stage: TASK_PUT, reason: retired}\n')
     const config = join(folder, '.config', 'kdlq')
-    const given = [
-      await stats([fixture, '--by', 'stage', '--json', '-q', '--verdicts', rules]),
-      await stats([fixture, '--by', 'stage', '--json', '-q'], {KDLQ_VERDICTS: rules}),
-    ]
     await mkdir(config, {recursive: true})
     await writeFile(join(config, 'config.yaml'), `defaults: {verdicts: ${rules}}\n`)
-    given.push(await stats([fixture, '--by', 'stage', '--json', '-q'], {XDG_CONFIG_HOME: join(folder, '.config')}))
+    const given = await Promise.all([
+      stats([fixture, '--by', 'stage', '--json', '-q', '--verdicts', rules]),
+      stats([fixture, '--by', 'stage', '--json', '-q'], {KDLQ_VERDICTS: rules}),
+      stats([fixture, '--by', 'stage', '--json', '-q'], {XDG_CONFIG_HOME: join(folder, '.config')}),
+    ])
     for (const ended of given) {
       const group = groupsOf(ended).find(({by}) => by['stage'] === 'TASK_PUT')
       expect(group).toMatchObject({verdict: 'never', verdictReason: 'retired'})
