@@ -30,7 +30,7 @@ const shared = {
   defaults,
 } as const satisfies Record<string, Shape>
 
-const profile: Shape = {
+const profile = {
   kind: 'object',
   members: {
     bootstrapServers: texts,
@@ -70,7 +70,10 @@ const profile: Shape = {
     readRate: text,
     ...shared,
   },
-}
+} as const satisfies Shape
+
+/** Names of the settings that a profile may have. */
+export const profileSettings: readonly string[] = Object.keys(profile.members)
 
 /** The file in the user's configuration folder. */
 export const userFile: Shape = {
