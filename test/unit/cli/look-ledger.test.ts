@@ -1,5 +1,5 @@
-import {execFileSync} from 'node:child_process'
-import {existsSync, readFileSync} from 'node:fs'
+import {execFile} from 'node:child_process'
+import {existsSync} from 'node:fs'
 import {mkdtemp, readdir, readFile, rm, writeFile} from 'node:fs/promises'
 import {tmpdir} from 'node:os'
 import {join} from 'node:path'
@@ -13,21 +13,46 @@ let folder = ''
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'kdlq-look-'))
   const replay = ['replay', dlq, '--partition', '0', '--limit', '2', '--to-archive', join(folder, 'out'), '--yes']
-  const [done] = run([replay])
+  const [done] = await run([replay])
   if (done?.code !== 0) throw new Error(done?.stderr)
 }, 60_000)
 afterAll(async () => rm(folder, {recursive: true, force: true}))
 
-/** Runs the whole program once for each command line, in one child process. */
-function run(lines: readonly (readonly string[])[]): readonly CaseResult[] {
-  const cases = lines.map((argv): Case => ({name: 'x', argv, columns: null, env: {XDG_STATE_HOME: folder}}))
-  const output = execFileSync(join(root, 'node_modules/.bin/node'), [join(root, 'test/golden/support/run-cases.ts')], {
-    cwd: root,
-    input: JSON.stringify(cases),
-    env: {PATH: process.env['PATH'], HOME: process.env['HOME'], NODE_ENV: 'production', TZ: 'UTC'},
-    maxBuffer: 64 * 1024 * 1024,
-  })
-  return JSON.parse(output.toString('utf8')) as CaseResult[]
+interface Asked {
+  readonly lines: readonly (readonly string[])[]
+  readonly answer: PromiseWithResolvers<readonly CaseResult[]>
+}
+const asked: Asked[] = []
+
+/** Runs the whole program once for each command line; what tests that run side by side ask for goes into one child process. */
+async function run(lines: Asked['lines']): Promise<readonly CaseResult[]> {
+  const answer = Promise.withResolvers<readonly CaseResult[]>()
+  if (asked.push({lines, answer}) === 1) setImmediate(runAsked)
+  return answer.promise
+}
+
+function runAsked(): void {
+  const together = asked.splice(0)
+  const cases = together
+    .flatMap(({lines}) => lines)
+    .map((argv): Case => ({name: 'x', argv, columns: null, env: {XDG_STATE_HOME: folder}}))
+  const child = execFile(
+    join(root, 'node_modules/.bin/node'),
+    [join(root, 'test/golden/support/run-cases.ts')],
+    {
+      cwd: root,
+      env: {PATH: process.env['PATH'], HOME: process.env['HOME'], NODE_ENV: 'production', TZ: 'UTC'},
+      maxBuffer: 64 * 1024 * 1024,
+    },
+    (error, stdout) => {
+      const results = error === null ? (JSON.parse(stdout) as CaseResult[]) : []
+      for (const {lines, answer} of together) {
+        if (error === null) answer.resolve(results.splice(0, lines.length))
+        else answer.reject(error)
+      }
+    },
+  )
+  child.stdin?.end(JSON.stringify(cases))
 }
 
 const ledgerFile = (): string => join(folder, 'out', 'kdlq-ledger.ndjson')
@@ -50,9 +75,9 @@ function rows({stdout}: CaseResult | undefined = {stdout: '', stderr: '', code: 
 const inspect = (...flags: readonly string[]): string[] => ['inspect', dlq, '-o', 'jsonl', ...flags]
 const addresses = (result: CaseResult | undefined): string[] => rows(result).map(({address}) => address)
 
-describe('looking at dead letters through a ledger', () => {
-  test('the field is absent without a ledger, null without an entry, and says what was done', () => {
-    const [without, through] = run([inspect('--limit', '3'), inspect('--limit', '3', ...ledger())])
+describe.concurrent('looking at dead letters through a ledger', () => {
+  test('the field is absent without a ledger, null without an entry, and says what was done', async () => {
+    const [without, through] = await run([inspect('--limit', '3'), inspect('--limit', '3', ...ledger())])
     expect(rows(without).map(row => 'handled' in row)).toEqual([false, false, false])
     const [first, second, third] = rows(through)
     const {run: id, by, ...rest} = first?.handled ?? {}
@@ -69,8 +94,8 @@ describe('looking at dead letters through a ledger', () => {
     expect(third?.handled).toBeNull()
   })
 
-  test('hide and only part the records; --limit and --tail count what is left', () => {
-    const [all, hidden, only, limited, tail, lastOfOnly] = run([
+  test('hide and only part the records; --limit and --tail count what is left', async () => {
+    const [all, hidden, only, limited, tail, lastOfOnly] = await run([
       inspect(),
       inspect('--handled', 'hide', ...ledger()),
       inspect('--handled', 'only', ...ledger()),
@@ -87,8 +112,8 @@ describe('looking at dead letters through a ledger', () => {
     expect(addresses(lastOfOnly)).toEqual(['orders-dlq:0:0'])
   })
 
-  test('goes together with other filters, --where over handled among them', () => {
-    const [stage, where, times, none] = run([
+  test('goes together with other filters, --where over handled among them', async () => {
+    const [stage, where, times, none] = await run([
       inspect('--handled', 'only', '--stage', 'TRANSFORMATION', ...ledger()),
       inspect('--where', 'handled.target.partition == 2 && handled.attempt == 1', ...ledger()),
       inspect('--where', 'handled.at > timestamp("2025-01-01T00:00:00Z") && !handled.stale', ...ledger()),
@@ -102,7 +127,7 @@ describe('looking at dead letters through a ledger', () => {
 
   test('stats counts and export writes only what --handled leaves', async () => {
     const out = join(folder, 'open.ndjson')
-    const [stats, saved] = run([
+    const [stats, saved] = await run([
       ['stats', dlq, '--json', '--handled', 'only', ...ledger()],
       ['export', dlq, '--out', out, '--handled', 'only', ...ledger()],
     ])
@@ -113,10 +138,10 @@ describe('looking at dead letters through a ledger', () => {
     expect(lines.join()).not.toContain('"handled"')
   })
 
-  test('show prints every run that did something to the record, oldest first', () => {
+  test('show prints every run that did something to the record, oldest first', async () => {
     const twice = join(folder, 'twice')
     const replay = ['replay', dlq, '--partition', '0', '--limit', '1', '--to-archive', twice, '--yes']
-    const [once, again, show] = run([
+    const [once, again, show] = await run([
       replay,
       [...replay, '--handled', 'only'],
       ['show', 'orders-dlq:0:0', '--archive', dlq, '--ledger', `file:${join(twice, 'kdlq-ledger.ndjson')}`],
@@ -130,8 +155,8 @@ describe('looking at dead letters through a ledger', () => {
   })
 
   test('show says which entry is stale, and only does not count it', async () => {
-    const file = readFileSync(ledgerFile(), 'utf8')
-    const [text, json] = run([
+    const file = await readFile(ledgerFile(), 'utf8')
+    const [text, json] = await run([
       ['show', dlq, '--handled', 'only', '--limit', '1', ...ledger()],
       ['show', 'orders-dlq:0:5', '--archive', dlq, '-o', 'jsonl', ...ledger()],
     ])
@@ -143,29 +168,29 @@ describe('looking at dead letters through a ledger', () => {
     expect(changed).not.toBe(file)
     await writeFile(other, changed)
     const through = ['--ledger', `file:${other}`]
-    const [stale, only] = run([
+    const [stale, only] = await run([
       ['show', 'orders-dlq:0:0', '--archive', dlq, ...through],
       inspect('--handled', 'only', ...through),
     ])
     expect(stale?.stdout).toContain('stale: about another record that stood here')
     expect(addresses(only)).toEqual([])
   })
+})
 
-  test('a ledger that is not there is refused, without an offer to make one, and none is made', async () => {
-    const missing = join(folder, 'none.ndjson')
-    const before = await readdir(folder)
-    const [refused, without, unnamed] = run([
-      inspect('--handled', 'hide', '--ledger', `file:${missing}`),
-      inspect('--handled', 'hide', '--ledger', 'none'),
-      inspect('--handled', 'hide'),
-    ])
-    expect(refused).toMatchObject({code: 6, stdout: ''})
-    expect(refused?.stderr).toContain(`there is no ledger ${missing}`)
-    expect(refused?.stderr).not.toContain('--create-ledger')
-    expect(without).toMatchObject({code: 2})
-    expect(unnamed).toMatchObject({code: 2, stdout: ''})
-    expect(unnamed?.stderr).toContain('--ledger file:PATH')
-    expect(existsSync(missing)).toBe(false)
-    expect(await readdir(folder)).toEqual(before)
-  })
+test('a ledger that is not there is refused, without an offer to make one, and none is made', async () => {
+  const missing = join(folder, 'none.ndjson')
+  const before = await readdir(folder)
+  const [refused, without, unnamed] = await run([
+    inspect('--handled', 'hide', '--ledger', `file:${missing}`),
+    inspect('--handled', 'hide', '--ledger', 'none'),
+    inspect('--handled', 'hide'),
+  ])
+  expect(refused).toMatchObject({code: 6, stdout: ''})
+  expect(refused?.stderr).toContain(`there is no ledger ${missing}`)
+  expect(refused?.stderr).not.toContain('--create-ledger')
+  expect(without).toMatchObject({code: 2})
+  expect(unnamed).toMatchObject({code: 2, stdout: ''})
+  expect(unnamed?.stderr).toContain('--ledger file:PATH')
+  expect(existsSync(missing)).toBe(false)
+  expect(await readdir(folder)).toEqual(before)
 })
