@@ -5,7 +5,7 @@ import type {ConnectorProperties, ErrorHandlingConfig} from '../connect-engine/c
 import type {Profile} from '../connect-engine/options.ts'
 import {ConfigError, UsageError} from '../errors.ts'
 import {parseProperties} from '../kafka/client/properties-file.ts'
-import {didYouMean} from '../select/suggest.ts'
+import {didYouMean} from '../suggest.ts'
 import {isRecord} from './guards.ts'
 
 /** A connector's configuration as it was found. */

@@ -1,6 +1,6 @@
 import type {KdlqError} from '../errors.ts'
 import {ConfigError, UsageError} from '../errors.ts'
-import {nearest} from '../select/suggest.ts'
+import {nearest} from '../suggest.ts'
 import {isRecord} from './guards.ts'
 import type {Environment} from './io.ts'
 

@@ -1,7 +1,7 @@
 import {readFile} from 'node:fs/promises'
 import {type VerdictRule, VERDICTS} from '../dead-letter/verdict-rules.ts'
 import {ConfigError} from '../errors.ts'
-import {didYouMean} from '../select/suggest.ts'
+import {didYouMean} from '../suggest.ts'
 import {isRecord} from './guards.ts'
 
 const MEMBERS = ['verdict', 'reason', 'exception', 'stage', 'message', 'fingerprint'] as const

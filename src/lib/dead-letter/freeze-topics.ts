@@ -5,7 +5,7 @@ import type {Address} from '../select/address.ts'
 import {createGlob} from '../select/glob.ts'
 import {formatPartitions, hasPartition, toPartitionSet, type PartitionSet} from '../select/partitions.ts'
 import type {TopicSource} from '../select/source.ts'
-import {didYouMean} from '../select/suggest.ts'
+import {didYouMean} from '../suggest.ts'
 
 /** Partitions that are read as a whole, and single records. */
 export interface ChosenPartitions {

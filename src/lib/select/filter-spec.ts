@@ -1,6 +1,6 @@
 import {UsageError} from '../errors.ts'
 import {FILTER_NAMES, isFilterName, type FilterName} from './filters/index.ts'
-import {didYouMean} from './suggest.ts'
+import {didYouMean} from '../suggest.ts'
 
 /** Values as typed, per filter. The same filter's values are alternatives. */
 export type FilterValues = {readonly [Name in FilterName]?: readonly string[]}

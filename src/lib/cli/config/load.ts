@@ -1,7 +1,7 @@
 import {readFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {ConfigError} from '../../errors.ts'
-import {didYouMean} from '../../select/suggest.ts'
+import {didYouMean} from '../../suggest.ts'
 import {errorCode} from '../guards.ts'
 import {CONSENT_FLAGS, connectionFlags} from '../flags.ts'
 import type {Environment} from '../io.ts'

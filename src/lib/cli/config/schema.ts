@@ -1,6 +1,6 @@
 import {FAILURE_FIELDS} from '../../dialects/mapped-fields.ts'
 import {ConfigError} from '../../errors.ts'
-import {didYouMean} from '../../select/suggest.ts'
+import {didYouMean} from '../../suggest.ts'
 import type {UserFile} from './settings.ts'
 
 /** What a configuration value may be. */

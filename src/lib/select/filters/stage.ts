@@ -1,4 +1,4 @@
-import {didYouMean} from '../suggest.ts'
+import {didYouMean} from '../../suggest.ts'
 import {badValue} from '../usage.ts'
 import type {FilterDefinition} from './filter.ts'
 import {peekMention} from './raw.ts'

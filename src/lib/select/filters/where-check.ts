@@ -1,6 +1,6 @@
 import type {parse} from '@bufbuild/cel'
 import {UsageError} from '../../errors.ts'
-import {didYouMean, nearest} from '../suggest.ts'
+import {didYouMean, nearest} from '../../suggest.ts'
 import {WHERE_FIELDS, wherePaths, type FieldNode} from './where-fields.ts'
 
 export type Expr = ReturnType<typeof parse>['expr']
