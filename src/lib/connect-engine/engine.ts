@@ -305,7 +305,11 @@ export class RetryWithToleranceOperator<T> {
 
   /** An exception left the retry loop: the stage and the tolerance decide. */
   #threw<V>({context, stage}: Run<T, V>, thrown: unknown): null {
-    if (isJavaError(thrown)) throw thrown
+    if (isJavaError(thrown)) {
+      // The operation may have had its own record reported as failed before.
+      if (context.error !== null) this.#reportFailed(context)
+      throw thrown
+    }
     const error = toError(thrown)
     this.metrics.recordFailure()
     this.#markAsFailed()

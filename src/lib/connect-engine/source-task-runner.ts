@@ -205,7 +205,8 @@ export class SourceTaskRunner {
     }
     // Exactly once: the offset counts as soon as the producer has the record.
     if (transactions !== undefined) this.#transactionOffsets.submit(record).ack()
-    const settled: Promise<void> = this.#settle(sending, {context, record, submitted}).finally(() => {
+    const {topic} = outgoing
+    const settled: Promise<void> = this.#settle(sending, {context, record, topic, submitted}).finally(() => {
       this.#onTheWay.delete(settled)
     })
     this.#onTheWay.add(settled)
@@ -217,10 +218,13 @@ export class SourceTaskRunner {
     {
       context,
       record,
+      topic,
       submitted,
     }: {
       readonly context: ProcessingContext<SourceRecord>
       readonly record: SourceRecord
+      /** Written to: a transform may have changed it. */
+      readonly topic: string
       readonly submitted: SubmittedRecord | null
     },
   ): Promise<void> {
@@ -229,7 +233,7 @@ export class SourceTaskRunner {
       metadata = await sending
     } catch (thrown) {
       const error = toError(thrown)
-      this.#lifecycle.log(`failed to send record to ${record.topic}: `, error)
+      this.#lifecycle.log(`failed to send record to ${topic}: `, error)
       if (submitted === null || this.#config.tolerance === 'none') {
         this.#producerError ??= error
         return

@@ -86,6 +86,19 @@ describe('an operation that answers later', () => {
   })
 })
 
+test('what is no exception leaves a record reported that failed in the meantime', () => {
+  const {engine, metrics, reporter} = makeEngine({tolerance: 'all'})
+  const [bug, own] = [new BugError('ours'), new DataException('reported by the operation')]
+  const context = newContext()
+  const operation = (): never => {
+    context.error = own
+    throw bug
+  }
+  expect(() => engine.execute(context, operation, 'TRANSFORMATION', CONVERTER)).toThrow(bug)
+  expect(reporter.errors).toEqual([own])
+  expect(counters(metrics)).toEqual([0, 1, 0, 0])
+})
+
 test('whatever is thrown is an error afterwards', () => {
   const {engine, reporter} = makeEngine({tolerance: 'all'})
   const context = newContext()

@@ -1,6 +1,7 @@
 import {expect, test} from 'vitest'
 import {ConnectException, DataException, RetriableException} from '../../../src/lib/connect-engine/errors.ts'
 import {KafkaError} from '../../../src/lib/errors.ts'
+import type {TransformationStage} from '../../../src/lib/connect-engine/transforms/transformation.ts'
 import {polled, type Bench, ALL, bench, smt, counters, lines} from '../../support/source-runner.ts'
 
 test('H13: transforms first, then headers, key and value, which see the headers', async () => {
@@ -79,6 +80,21 @@ test('H04: without tolerance the first such failure ends the task at the next po
   })
   expect(counters(run)).toEqual([0, 0, 0])
   expect(lines(run)).toEqual([])
+})
+
+test('the log names the topic that was written to, which a transform may have changed', async () => {
+  const rerouted: TransformationStage = {
+    predicate: null,
+    negate: false,
+    transformation: {className: 'example.Router', apply: record => record.newRecord({topic: 'elsewhere'})},
+  }
+  const run = bench(ALL, {
+    transformations: [rerouted],
+    send: () => Promise.reject(new KafkaError('record is too large')),
+  })
+  run.source.steps.push([polled(1, 'a')])
+  await run.runner.run()
+  expect(run.log.map(({message}) => message).join('\n')).toContain('failed to send record to elsewhere: ')
 })
 
 test('H05: what the producer refuses at once ends the task, whatever is tolerated', async () => {
