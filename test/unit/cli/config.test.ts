@@ -3,6 +3,7 @@ import {tmpdir} from 'node:os'
 import {dirname, join} from 'node:path'
 import {afterEach, beforeEach, describe, expect, test} from 'vitest'
 import {effectiveSettings, loadConfiguration, projectFilePath, userFilePath} from '../../../src/lib/cli/config/load.ts'
+import {headerMappingsOf} from '../../../src/lib/cli/config/settings.ts'
 import {writeProfile} from '../../../src/lib/cli/config/write.ts'
 import {connectionConfig, readRateOf} from '../../../src/lib/cli/connection.ts'
 
@@ -63,6 +64,25 @@ describe('configuration files', () => {
     await project('redact: []')
     expect(effectiveSettings(await load(), null).redact).toEqual(['iban'])
     expect(effectiveSettings(await load(), 'a').redact).toEqual(['iban', 'card'])
+  })
+
+  test('a slip in $key or $value is an error, for it would show what it was to hide', async () => {
+    await user('redact: [iban, $vlaue]')
+    const configuration = await load()
+    expect(() => effectiveSettings(configuration, null)).toThrow(
+      expect.objectContaining({
+        exitCode: 2,
+        message: 'redact: there is no "$vlaue"',
+        hints: expect.arrayContaining(["did you mean '$value'?"]) as string[],
+      }),
+    )
+  })
+
+  test('a number where a name is expected is its text', async () => {
+    await user('redact: 5\nheaderMappings: {origin.topic: 7, attempts: [8, a]}')
+    const settings = effectiveSettings(await load(), null)
+    expect(settings.redact).toEqual(['5'])
+    expect(headerMappingsOf(settings)).toEqual({'origin.topic': ['7'], attempts: ['8', 'a']})
   })
 
   test('broken YAML is an error that names the file', async () => {

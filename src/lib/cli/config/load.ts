@@ -21,6 +21,9 @@ export interface Places {
   readonly cwd: string
 }
 
+/** Words of `redact` that are no names. */
+const REDACT_WORDS: readonly string[] = ['$key', '$value']
+
 /** Path of the user's configuration file, whether it exists or not. */
 export function userFilePath({env, home}: Places): string {
   const base = env['XDG_CONFIG_HOME']
@@ -105,7 +108,7 @@ function checkDefaults(settings: Settings, path: string): void {
  * Settings in force. Keys of the profile win over those of the working directory's file, these over the user's file;
  * `readOnly: true` anywhere holds, and so does every name in `redact`.
  * @param chosen `--profile` or `KDLQ_PROFILE`; null = what the files name
- * @throws ConfigError for a profile that does not exist
+ * @throws ConfigError for a profile that does not exist, and for a word of `redact` that would hide nothing
  */
 export function effectiveSettings({user, project}: Configuration, chosen: string | null): EffectiveSettings {
   const name = chosen ?? project?.content.profile ?? user?.content.profile ?? null
@@ -124,6 +127,7 @@ export function effectiveSettings({user, project}: Configuration, chosen: string
   for (const layer of layers) Object.assign(defaults, layer.defaults)
   // What one file hides, no other file can show.
   const redact = [...new Set(layers.flatMap(layer => asList(layer.redact)))]
+  for (const word of redact) assertRedactWord(word)
   return {
     ...fromUser,
     ...fromProject,
@@ -133,4 +137,13 @@ export function effectiveSettings({user, project}: Configuration, chosen: string
     readOnly: layers.some(layer => layer.readOnly === true),
     profileName: name,
   }
+}
+
+/** A slip in `$key` must not show what it was to hide. */
+function assertRedactWord(word: string): void {
+  if (!word.startsWith('$') || REDACT_WORDS.includes(word)) return
+  throw new ConfigError(`redact: there is no ${JSON.stringify(word)}`, {
+    hints: [...didYouMean(word, REDACT_WORDS), 'a word with $ is $key or $value; a name has no $ in front'],
+    context: {key: 'redact'},
+  })
 }

@@ -81,9 +81,10 @@ export interface EffectiveSettings extends Settings {
   readonly profileName: string | null
 }
 
-/** One text or a list of them, as a list. */
-export function asList(value: string | readonly string[] | undefined): readonly string[] {
+/** One text or a list of them, as a list; a number in a file is the text of it. */
+export function asList(value: string | number | readonly (string | number)[] | undefined): readonly string[] {
   if (value === undefined) return []
+  if (typeof value === 'number') return [String(value)]
   return typeof value === 'string' ? value.split(',').map(part => part.trim()) : value.map(String)
 }
 
