@@ -2,6 +2,7 @@ import * as Flags from '@oclif/core/flags'
 import {parseConnectAddress} from '../connect-rest/connectors.ts'
 import type {ConnectAddress} from '../connect-rest/connectors.ts'
 import {ConfigError, UsageError} from '../errors.ts'
+import {withoutUser} from '../http/address.ts'
 import {asList, type EffectiveSettings} from './config/settings.ts'
 import {environmentName} from './usage-errors.ts'
 
@@ -34,7 +35,7 @@ export function connectAddresses(
   return flag.map(text => {
     const address = parseConnectAddress(text)
     if (address === null) {
-      throw new UsageError(`--connect-url ${JSON.stringify(text)} is no http or https address`, {
+      throw new UsageError(`--connect-url ${JSON.stringify(withoutUser(text))} is no http or https address`, {
         hints: ['for example --connect-url http://localhost:8083'],
       })
     }

@@ -1,4 +1,5 @@
 import {UsageError} from '../../errors.ts'
+import {withoutUser} from '../../http/address.ts'
 
 /**
  * `http://a:8081,https://b/path` to addresses without a slash at their end.
@@ -28,8 +29,6 @@ function parseUrl(text: string, where: string): URL {
   url.pathname = url.pathname.replace(/\/+$/, '')
   return url
 }
-
-const withoutUser = (text: string): string => text.replace(/\/\/[^/@]*@/, '//').slice(0, 200)
 
 function wrong(where: string, problem: string): UsageError {
   return new UsageError(`${where}: ${problem}`, {
