@@ -2,7 +2,7 @@ import {describe, expect, test} from 'vitest'
 import {UsageError} from '../../../src/lib/errors.ts'
 import {createGlob} from '../../../src/lib/select/glob.ts'
 import {formatSource, isArchiveSource, parseSource} from '../../../src/lib/select/source.ts'
-import {nearest} from '../../../src/lib/select/suggest.ts'
+import {nearest} from '../../../src/lib/suggest.ts'
 import {assertLinear} from '../../support/linear.ts'
 
 const existing = new Set(['dump.ndjson', 'dump.ndjson.gz', 'dump.ndjson.zst', 'orders-dlq'])
