@@ -108,7 +108,8 @@ describe('a run that must not write', () => {
   })
 })
 
-describe('two operators', () => {
+// They wait most of the time, each in topics of its own.
+describe.concurrent('two operators', () => {
   async function expectOneWinner(world: DeliveryWorld, args: readonly string[]): Promise<void> {
     const both = await Promise.all([1, 2].map(async () => startKdlq(bootstrapServers, args, freshMachine()).ended))
     const [winner, loser] = both.toSorted((a, b) => (a.code ?? 99) - (b.code ?? 99))
