@@ -14,7 +14,8 @@ export const durationFlag = Flags.custom<number>({
   parse: async (text, _, {name}) => parseDuration(text, `--${name}`),
   helpValue: 'DURATION',
 })
-const byteRateFlag = Flags.custom<number | null>({
+/** A flag that takes bytes a second; null = no bound. */
+export const byteRateFlag = Flags.custom<number | null>({
   parse: async (text, _, {name}) => parseByteRate(text, `--${name}`),
   helpValue: 'BYTES/s',
 })

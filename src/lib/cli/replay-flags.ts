@@ -6,20 +6,17 @@ import type {CompressionType} from '../kafka/records/types.ts'
 import {DEFAULT_LEDGER} from '../replay/ledger/types.ts'
 import type {PlanLedger, ReplayPlan} from '../replay/plan.ts'
 import type {PlanInput} from '../replay/plan-replay.ts'
+import {byteRateFlag} from './flags.ts'
 import {runLimitFlags} from './run-limits.ts'
 import {errorFlags, toErrors, toParkingTopic} from './replay-error-flags.ts'
 import type {ErrorFlags} from './replay-error-flags.ts'
-import {parseByteRate, parseCount, parseRate, ratePerSecond, type RecordRate} from '../select/values.ts'
+import {parseCount, parseRate, ratePerSecond, type RecordRate} from '../select/values.ts'
 
 const COMPRESSIONS = ['none', 'gzip', 'snappy', 'lz4', 'zstd'] as const satisfies readonly CompressionType[]
 
 const rateFlag = Flags.custom<RecordRate>({
   parse: async (text, _, {name}) => parseRate(text, `--${name}`),
   helpValue: 'N/s',
-})
-const byteRateFlag = Flags.custom<number | null>({
-  parse: async (text, _, {name}) => parseByteRate(text, `--${name}`),
-  helpValue: 'BYTES/s',
 })
 
 const countFlag = Flags.custom<number>({

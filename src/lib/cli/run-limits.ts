@@ -1,11 +1,8 @@
 import * as Flags from '@oclif/core/flags'
 import type {RunInput} from '../replay/run-input.ts'
-import {parseCount, parseDuration} from '../select/values.ts'
+import {parseCount} from '../select/values.ts'
+import {durationFlag} from './flags.ts'
 
-const durationFlag = Flags.custom<number>({
-  parse: async (text, _, {name}) => parseDuration(text, `--${name}`),
-  helpValue: 'DURATION',
-})
 const maxFailedFlag = Flags.custom<MaxFailed>({
   parse: async (text, _, {name}) => parseMaxFailed(text, `--${name}`),
   helpValue: 'N|N%',
