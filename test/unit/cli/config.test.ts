@@ -79,10 +79,17 @@ describe('configuration files', () => {
   })
 
   test('a number where a name is expected is its text', async () => {
-    await user('redact: 5\nheaderMappings: {origin.topic: 7, attempts: [8, a]}')
+    await user('redact: 5\nparkingTopic: 3\nheaderMappings: {origin.topic: 7, attempts: [8, a]}')
     const settings = effectiveSettings(await load(), null)
     expect(settings.redact).toEqual(['5'])
+    expect(settings.parkingTopic).toBe('3')
     expect(headerMappingsOf(settings)).toEqual({'origin.topic': ['7'], attempts: ['8', 'a']})
+  })
+
+  test('so it is in a profile, and for the name of one', async () => {
+    await user('profile: 1\nprofiles: {1: {ledger: 2, readRate: 50, parkingTopic: 9007199254740991}}')
+    const settings = effectiveSettings(await load(), null)
+    expect(settings).toMatchObject({profileName: '1', ledger: '2', readRate: '50', parkingTopic: '9007199254740991'})
   })
 
   test('broken YAML is an error that names the file', async () => {

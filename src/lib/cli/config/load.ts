@@ -5,7 +5,7 @@ import {didYouMean} from '../../suggest.ts'
 import {errorCode} from '../guards.ts'
 import {CONSENT_FLAGS, connectionFlags} from '../flags.ts'
 import type {Environment} from '../io.ts'
-import {assertShape, projectFile, type Shape, userFile} from './schema.ts'
+import {assertShape, projectFile, type Shape, userFile, withTexts} from './schema.ts'
 import {
   asList,
   type Configuration,
@@ -63,7 +63,7 @@ async function readYaml(path: string, shape: Shape): Promise<LoadedFile | null> 
   const {default: yaml} = await import('yaml')
   let content: unknown
   try {
-    content = yaml.parse(text, {maxAliasCount: 100})
+    content = withTexts(yaml.parse(text, {maxAliasCount: 100}), shape)
   } catch (error) {
     const words = error instanceof Error ? (error.message.split('\n')[0] ?? '') : ''
     throw new ConfigError(`${path} is not YAML: ${words.charAt(0).toLowerCase()}${words.slice(1)}`, {

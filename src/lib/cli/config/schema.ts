@@ -84,6 +84,25 @@ export const userFile: Shape = {
 /** `.kdlq.yaml` in the working directory: a foreign checkout must not redirect credentials. */
 export const projectFile: Shape = {kind: 'object', members: {profile: text, ...shared}}
 
+const NUMBERS_AS_TEXT: ReadonlySet<string> = new Set(['text', 'texts', 'text-or'])
+
+/** A copy of a parsed YAML document in which a number that stands for a text is the text of it. */
+export function withTexts(value: unknown, shape: Shape): unknown {
+  if (typeof value === 'number') return NUMBERS_AS_TEXT.has(shape.kind) ? String(value) : value
+  if (Array.isArray(value)) return shape.kind === 'texts' ? value.map(item => withTexts(item, shape) as unknown) : value
+  if (typeof value !== 'object' || value === null) return value
+  const inner = shape.kind === 'text-or' ? shape.object : shape
+  const shapeOf = (name: string): Shape | undefined => {
+    if (inner.kind === 'map') return inner.of
+    return inner.kind === 'object' && Object.hasOwn(inner.members, name) ? inner.members[name] : undefined
+  }
+  const entries = Object.entries(value).map(([name, member]) => {
+    const own = shapeOf(name)
+    return [name, own === undefined ? (member as unknown) : withTexts(member, own)] as const
+  })
+  return Object.fromEntries(entries)
+}
+
 /**
  * Checks a parsed YAML document; null stands for an empty one.
  * @throws ConfigError naming the key
@@ -100,7 +119,7 @@ export function assertShape(value: unknown, shape: Shape, file: string): asserts
 function checkShape(value: unknown, shape: Shape, file: string, path = ''): void {
   switch (shape.kind) {
     case 'text':
-      if (typeof value !== 'string' && typeof value !== 'number') throw wrongForm(file, path, 'a text')
+      if (typeof value !== 'string') throw wrongForm(file, path, 'a text')
       return
     case 'flag':
       if (typeof value !== 'boolean') throw wrongForm(file, path, 'true or false')
@@ -138,8 +157,8 @@ function membersOf(value: unknown, file: string, path: string): [string, unknown
   return Object.entries(value)
 }
 
-const isText = (value: unknown): boolean => typeof value === 'string' || typeof value === 'number'
-const isWord = (value: unknown): boolean => isText(value) || typeof value === 'boolean'
+const isText = (value: unknown): boolean => typeof value === 'string'
+const isWord = (value: unknown): boolean => isText(value) || typeof value === 'number' || typeof value === 'boolean'
 const join = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`)
 
 function unknownKey(file: string, path: string, name: string, known: readonly string[]): ConfigError {
