@@ -89,7 +89,7 @@ const NUMBERS_AS_TEXT: ReadonlySet<string> = new Set(['text', 'texts', 'text-or'
 /** A copy of a parsed YAML document in which a number that stands for a text is the text of it. */
 export function withTexts(value: unknown, shape: Shape): unknown {
   if (typeof value === 'number') return NUMBERS_AS_TEXT.has(shape.kind) ? String(value) : value
-  if (Array.isArray(value)) return shape.kind === 'texts' ? value.map(item => withTexts(item, shape) as unknown) : value
+  if (Array.isArray(value)) return shape.kind === 'texts' ? value.map((item: unknown) => withTexts(item, shape)) : value
   if (typeof value !== 'object' || value === null) return value
   const inner = shape.kind === 'text-or' ? shape.object : shape
   const shapeOf = (name: string): Shape | undefined => {
