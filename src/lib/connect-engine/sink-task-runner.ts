@@ -1,10 +1,8 @@
 import type {KafkaRecord} from '../kafka/record.ts'
-import {type ErrorHandlingConfig, parseErrorHandlingConfig, requireValidTopics} from './config.ts'
+import {requireValidTopics} from './config.ts'
 import type {InternalSinkRecord, SinkRecord} from './data.ts'
-import type {RetryWithToleranceOperator} from './engine.ts'
 import {WorkerErrantRecordReporter} from './errant-record-reporter.ts'
 import {ConnectException, isConnectRetriable, toError} from './errors.ts'
-import {ErrorHandlingMetrics} from './metrics.ts'
 import {PartitionSet} from './partition-offsets.ts'
 import type {TopicPartition} from './report-future.ts'
 import type {ErrorReporter} from './reporter.ts'
@@ -12,9 +10,9 @@ import {SinkOffsets} from './sink-offsets.ts'
 import {processSinkRecord} from './sink-pipeline.ts'
 import type {SinkConsumer, SinkTask} from './sink-task.ts'
 import {WorkerSinkTaskContext} from './sink-task-context.ts'
-import {nextTurn, type TaskStatus, TaskLifecycle} from './task-lifecycle.ts'
+import {nextTurn} from './task-lifecycle.ts'
 import {openSinkReporters, type OpenDeadLetterQueue} from './task-reporters.ts'
-import {closeTransformations, taskOperator, type TaskRunnerOptions} from './task-runner-options.ts'
+import {TaskRunner, type TaskRunnerOptions} from './task-runner.ts'
 
 /** A sink task and what it runs with. */
 export interface SinkTaskRunnerOptions extends TaskRunnerOptions {
@@ -28,15 +26,10 @@ export interface SinkTaskRunnerOptions extends TaskRunnerOptions {
  * One sink task: consume, convert, transform, `put`, then `preCommit` and commit, with the engine at every stage.
  * @see Connect's WorkerSinkTask
  */
-export class SinkTaskRunner {
-  readonly metrics: ErrorHandlingMetrics
-  readonly operator: RetryWithToleranceOperator<KafkaRecord>
+export class SinkTaskRunner extends TaskRunner<KafkaRecord> {
   readonly #options: SinkTaskRunnerOptions
-  readonly #config: ErrorHandlingConfig
   readonly #errant: WorkerErrantRecordReporter | null
-  readonly #lifecycle: TaskLifecycle
   readonly #context: WorkerSinkTaskContext
-  readonly #flushIntervalMs: number
   /** Waiting for a `put` that succeeds. */
   #batch: InternalSinkRecord[] = []
   readonly #offsets: SinkOffsets
@@ -48,65 +41,27 @@ export class SinkTaskRunner {
 
   /** @throws ConfigException for properties that Connect could not parse */
   constructor(options: SinkTaskRunnerOptions) {
-    const {connector, task, properties, profile, log} = options
+    super(options, {connector: 'sink', name: 'WorkerSinkTask'})
     this.#options = options
-    this.#config = parseErrorHandlingConfig(properties, {kind: 'sink', profile})
-    this.#flushIntervalMs = options.offsetFlushIntervalMs ?? 60_000
-    this.metrics = new ErrorHandlingMetrics(options)
-    this.operator = taskOperator<KafkaRecord>(options, this.#config, this.metrics)
-    this.#errant = this.#config.offersErrantRecordReporter
+    this.#errant = this.config.offersErrantRecordReporter
       ? new WorkerErrantRecordReporter({...options, operator: this.operator})
       : null
-    this.#lifecycle = new TaskLifecycle({name: `WorkerSinkTask{id=${connector}-${task}}`, log})
-    this.#context = new WorkerSinkTaskContext(properties, options.consumer, this.#errant)
+    this.#context = new WorkerSinkTaskContext(options.properties, options.consumer, this.#errant)
     this.#offsets = new SinkOffsets({
       ...options,
       operator: this.operator,
       errant: this.#errant,
-      lifecycle: this.#lifecycle,
+      lifecycle: this.lifecycle,
     })
   }
 
-  get status(): TaskStatus {
-    return this.#lifecycle.status
-  }
-
-  /** Run until `stop`, or until the task fails. Does not throw: the status says how it ended. */
-  run(): Promise<TaskStatus> {
-    return this.#lifecycle.run({
-      start: () => this.#start(),
-      execute: () => this.#execute(),
-      close: () => this.#close(),
-    })
-  }
-
-  /** End after the batch in hand; a back-off is waited for. */
-  stop(): void {
-    this.#lifecycle.stop()
-  }
-
-  /** Give up a task that does not stop: back-offs end, offsets are not committed any more. */
-  cancel(): void {
-    this.#lifecycle.cancel()
-    this.operator.triggerStop()
-  }
-
-  /** Read no more records until `resume`; offsets are committed, `put` is still called. */
-  pause(): void {
-    this.#lifecycle.pause()
-  }
-
-  resume(): void {
-    this.#lifecycle.resume()
-  }
-
-  async #start(): Promise<void> {
+  protected async start(): Promise<void> {
     const {consumer, sinkTask, clock, properties, openDeadLetterQueue} = this.#options
     const {validateRanges} = this.operator.switches
-    const parts = {...this.#options, config: this.#config, metrics: this.metrics}
+    const parts = {...this.#options, config: this.config, metrics: this.metrics}
     this.#reporters = await openSinkReporters(parts, {openDeadLetterQueue, validateRanges})
     this.operator.setReporters(this.#reporters)
-    this.#nextCommitMs = clock.now() + this.#flushIntervalMs
+    this.#nextCommitMs = clock.now() + this.flushIntervalMs
     requireValidTopics(properties)
     await consumer.subscribe({
       onPartitionsAssigned: partitions => this.#onAssigned(partitions),
@@ -117,9 +72,9 @@ export class SinkTaskRunner {
   }
 
   /** Whatever ends the loop, what was delivered before is committed. */
-  async #execute(): Promise<void> {
+  protected async execute(): Promise<void> {
     try {
-      while (!this.#lifecycle.isStopping) await this.#iterate()
+      while (!this.lifecycle.isStopping) await this.#iterate()
     } catch (error) {
       try {
         await this.#closeAllPartitions()
@@ -136,14 +91,14 @@ export class SinkTaskRunner {
     const now = this.#options.clock.now()
     if (!this.#offsets.isCommitting && (this.#context.commitRequested || now >= this.#nextCommitMs)) {
       await this.#offsets.commit(this.#options.consumer.assignment(), false)
-      this.#nextCommitMs = now + this.#flushIntervalMs
+      this.#nextCommitMs = now + this.flushIntervalMs
       this.#context.clearCommitRequest()
     }
     await this.#poll(Math.max(this.#nextCommitMs - now, 0))
   }
 
   #followTargetState(): void {
-    const {isPaused} = this.#lifecycle
+    const {isPaused} = this.lifecycle
     if (isPaused === this.#context.taskIsPaused) return
     this.#context.taskIsPaused = isPaused
     if (isPaused) {
@@ -158,7 +113,7 @@ export class SinkTaskRunner {
     this.#rewind()
     const wanted = this.#context.takeTimeout()
     const timeout = wanted > 0 ? Math.min(timeoutMs, wanted) : timeoutMs
-    const records = await this.#lifecycle.wakeable(signal => this.#options.consumer.poll(timeout, {signal}))
+    const records = await this.lifecycle.wakeable(signal => this.#options.consumer.poll(timeout, {signal}))
     if (this.#rebalanceError !== null) {
       const error = this.#rebalanceError
       this.#rebalanceError = null
@@ -263,13 +218,12 @@ export class SinkTaskRunner {
     await this.#closePartitions(this.#offsets.partitions, false)
   }
 
-  async #close(): Promise<void> {
+  protected async close(): Promise<void> {
     const {sinkTask, consumer} = this.#options
-    await this.#lifecycle.quietly('Could not stop task', () => sinkTask.stop())
+    await this.lifecycle.quietly('Could not stop task', () => sinkTask.stop())
     this.#taskStopped = true
-    await this.#lifecycle.quietly('Could not close the consumer', () => consumer.close())
-    await closeTransformations(this.#options, this.#lifecycle)
-    await this.#lifecycle.quietly('Could not close the reporters', () => this.operator.close())
+    await this.lifecycle.quietly('Could not close the consumer', () => consumer.close())
+    await this.closePipeline()
   }
 
   #rewind(): void {
@@ -290,6 +244,6 @@ export class SinkTaskRunner {
   }
 
   #logError(message: string, error: unknown): void {
-    this.#lifecycle.log(message, error)
+    this.lifecycle.log(message, error)
   }
 }

@@ -1,24 +1,21 @@
 import {isKdlqError} from '../errors.ts'
-import {type ErrorHandlingConfig, parseErrorHandlingConfig} from './config.ts'
 import type {SourceRecord} from './data.ts'
-import type {RetryWithToleranceOperator} from './engine.ts'
 import {ConnectException, isConnectRetriable, toError} from './errors.ts'
-import {ErrorHandlingMetrics} from './metrics.ts'
 import {ProcessingContext} from './processing-context.ts'
 import {prepareSourceRecord} from './source-pipeline.ts'
-import {
-  type OutgoingSourceRecord,
-  type RecordMetadata,
-  type SourceOffset,
-  type SourceProducer,
-  type SourceTask,
-  type SourceTransactions,
+import type {
+  OutgoingSourceRecord,
+  RecordMetadata,
+  SourceOffset,
+  SourceProducer,
+  SourceTask,
+  SourceTransactions,
 } from './source-task.ts'
 import {SOURCE_TASK_CLASS} from './stage.ts'
 import {type SubmittedRecord, SubmittedRecords} from './submitted-records.ts'
-import {nextTurn, TaskLifecycle, type TaskStatus} from './task-lifecycle.ts'
+import {nextTurn} from './task-lifecycle.ts'
 import {openSourceReporters} from './task-reporters.ts'
-import {closeTransformations, taskOperator, type TaskRunnerOptions} from './task-runner-options.ts'
+import {TaskRunner, type TaskRunnerOptions} from './task-runner.ts'
 
 /** A source task and what it runs with. */
 export interface SourceTaskRunnerOptions extends TaskRunnerOptions {
@@ -40,12 +37,8 @@ const SEND_FAILED_BACKOFF_MS = 100
  * queue: what is given up is logged.
  * @see Connect's AbstractWorkerSourceTask, WorkerSourceTask, ExactlyOnceWorkerSourceTask
  */
-export class SourceTaskRunner {
-  readonly metrics: ErrorHandlingMetrics
-  readonly operator: RetryWithToleranceOperator<SourceRecord>
+export class SourceTaskRunner extends TaskRunner<SourceRecord> {
   readonly #options: SourceTaskRunnerOptions
-  readonly #config: ErrorHandlingConfig
-  readonly #lifecycle: TaskLifecycle
   readonly #submitted = new SubmittedRecords()
   readonly #onTheWay = new Set<Promise<void>>()
   #toSend: readonly SourceRecord[] | null = null
@@ -59,80 +52,39 @@ export class SourceTaskRunner {
 
   /** @throws ConfigException for properties that Connect could not parse */
   constructor(options: SourceTaskRunnerOptions) {
-    const {connector, task, properties, profile, log} = options
+    const name = options.transactions === undefined ? 'WorkerSourceTask' : 'ExactlyOnceWorkerSourceTask'
+    super(options, {connector: 'source', name})
     this.#options = options
-    this.#config = parseErrorHandlingConfig(properties, {kind: 'source', profile})
-    this.metrics = new ErrorHandlingMetrics(options)
-    this.operator = taskOperator<SourceRecord>(options, this.#config, this.metrics)
-    const kind = options.transactions === undefined ? 'WorkerSourceTask' : 'ExactlyOnceWorkerSourceTask'
-    this.#lifecycle = new TaskLifecycle({name: `${kind}{id=${connector}-${task}}`, log})
   }
 
-  get status(): TaskStatus {
-    return this.#lifecycle.status
-  }
-
-  /** Run until `stop`, or until the task fails. Does not throw: the status says how it ended. */
-  run(): Promise<TaskStatus> {
-    return this.#lifecycle.run({
-      start: () => this.#start(),
-      execute: () => this.#execute(),
-      close: () => this.#close(),
-    })
-  }
-
-  /** End after the batch in hand; a back-off is waited for. */
-  stop(): void {
-    this.#lifecycle.stop()
-  }
-
-  /** Give up a task that does not stop: back-offs end, offsets are not committed any more. */
-  cancel(): void {
-    this.#lifecycle.cancel()
-    this.operator.triggerStop()
-  }
-
-  /** Poll no more until `resume`. */
-  pause(): void {
-    this.#lifecycle.pause()
-  }
-
-  resume(): void {
-    this.#lifecycle.resume()
-  }
-
-  async #start(): Promise<void> {
+  protected async start(): Promise<void> {
     const {sourceTask, properties, clock} = this.#options
-    const parts = {...this.#options, config: this.#config, metrics: this.metrics}
+    const parts = {...this.#options, config: this.config, metrics: this.metrics}
     this.operator.setReporters(openSourceReporters(parts))
-    this.#nextCommitMs = clock.now() + this.#flushIntervalMs
+    this.#nextCommitMs = clock.now() + this.flushIntervalMs
     await sourceTask.start({properties})
   }
 
-  get #flushIntervalMs(): number {
-    return this.#options.offsetFlushIntervalMs ?? 60_000
-  }
-
-  async #execute(): Promise<void> {
+  protected async execute(): Promise<void> {
     try {
-      while (!this.#lifecycle.isStopping) await this.#iterate()
+      while (!this.lifecycle.isStopping) await this.#iterate()
     } catch (error) {
-      if (!this.#lifecycle.isCancelled) await this.#commitFinally(true)
+      if (!this.lifecycle.isCancelled) await this.#commitFinally(true)
       throw error
     }
-    if (!this.#lifecycle.isCancelled) await this.#commitFinally(false)
+    if (!this.lifecycle.isCancelled) await this.#commitFinally(false)
   }
 
   async #iterate(): Promise<void> {
     const {clock} = this.#options
-    if (this.#lifecycle.isPaused) {
+    if (this.lifecycle.isPaused) {
       await this.#commitTransaction()
-      await this.#lifecycle.whileNotPaused()
+      await this.lifecycle.whileNotPaused()
       return
     }
     if (this.#options.transactions === undefined && clock.now() >= this.#nextCommitMs) {
       await this.#commitOffsets()
-      this.#nextCommitMs = clock.now() + this.#flushIntervalMs
+      this.#nextCommitMs = clock.now() + this.flushIntervalMs
     }
     if (this.#toSend === null) {
       this.#throwProducerError()
@@ -148,16 +100,16 @@ export class SourceTaskRunner {
       this.#toSend = null
       await this.#commitTransaction()
     } else {
-      await this.#lifecycle.wakeable(signal => clock.sleep(SEND_FAILED_BACKOFF_MS, {signal}))
+      await this.lifecycle.wakeable(signal => clock.sleep(SEND_FAILED_BACKOFF_MS, {signal}))
     }
   }
 
   async #poll(): Promise<readonly SourceRecord[] | null> {
     try {
-      return await this.#lifecycle.wakeable(signal => this.#options.sourceTask.poll({signal}))
+      return await this.lifecycle.wakeable(signal => this.#options.sourceTask.poll({signal}))
     } catch (error) {
       if (!isRetriable(error)) throw error
-      this.#lifecycle.log('failed to poll records from SourceTask. Will retry operation.', error)
+      this.lifecycle.log('failed to poll records from SourceTask. Will retry operation.', error)
       return null
     }
   }
@@ -200,7 +152,7 @@ export class SourceTaskRunner {
       submitted?.drop()
       if (!isRetriable(error)) throw unrecoverable(error)
       const place = `topic '${outgoing.topic}' and partition '${outgoing.partition}'`
-      this.#lifecycle.log(`Failed to send record to ${place}. Backing off before retrying: `, error)
+      this.lifecycle.log(`Failed to send record to ${place}. Backing off before retrying: `, error)
       return false
     }
     // Exactly once: the offset counts as soon as the producer has the record.
@@ -233,12 +185,12 @@ export class SourceTaskRunner {
       metadata = await sending
     } catch (thrown) {
       const error = toError(thrown)
-      this.#lifecycle.log(`failed to send record to ${topic}: `, error)
-      if (submitted === null || this.#config.tolerance === 'none') {
+      this.lifecycle.log(`failed to send record to ${topic}: `, error)
+      if (submitted === null || this.config.tolerance === 'none') {
         this.#producerError ??= error
         return
       }
-      await this.#lifecycle.quietly('Could not report a record that was not sent', () => {
+      await this.lifecycle.quietly('Could not report a record that was not sent', () => {
         this.operator.executeFailed(context, 'KAFKA_PRODUCE', SOURCE_TASK_CLASS, error)
       })
     }
@@ -261,7 +213,7 @@ export class SourceTaskRunner {
   }
 
   async #commitRecord(record: SourceRecord, metadata: RecordMetadata | null): Promise<void> {
-    await this.#lifecycle.quietly('Exception thrown while calling task.commitRecord()', () =>
+    await this.lifecycle.quietly('Exception thrown while calling task.commitRecord()', () =>
       this.#options.sourceTask.commitRecord?.(record, metadata),
     )
   }
@@ -273,10 +225,10 @@ export class SourceTaskRunner {
       if (offsets.length > 0) await this.#options.writeOffsets(offsets)
     } catch (error) {
       this.#submitted.putBack(offsets)
-      this.#lifecycle.log('Failed to flush offsets to storage: ', error)
+      this.lifecycle.log('Failed to flush offsets to storage: ', error)
       return
     }
-    await this.#lifecycle.quietly('Exception thrown while calling task.commit()', () =>
+    await this.lifecycle.quietly('Exception thrown while calling task.commit()', () =>
       this.#options.sourceTask.commit?.(),
     )
   }
@@ -300,7 +252,7 @@ export class SourceTaskRunner {
     const committable = this.#committable
     this.#committable = []
     for (const [record, metadata] of committable) await this.#commitRecord(record, metadata)
-    await this.#lifecycle.quietly('Exception thrown while calling task.commit()', () => sourceTask.commit?.())
+    await this.lifecycle.quietly('Exception thrown while calling task.commit()', () => sourceTask.commit?.())
   }
 
   async #commitFinally(failed: boolean): Promise<void> {
@@ -316,12 +268,11 @@ export class SourceTaskRunner {
     await this.#commitOffsets()
   }
 
-  async #close(): Promise<void> {
+  protected async close(): Promise<void> {
     const {sourceTask, producer} = this.#options
-    await this.#lifecycle.quietly('Could not stop task', () => sourceTask.stop())
-    await this.#lifecycle.quietly('Could not close the producer', () => producer.close())
-    await closeTransformations(this.#options, this.#lifecycle)
-    await this.#lifecycle.quietly('Could not close the reporters', () => this.operator.close())
+    await this.lifecycle.quietly('Could not stop task', () => sourceTask.stop())
+    await this.lifecycle.quietly('Could not close the producer', () => producer.close())
+    await this.closePipeline()
   }
 }
 
