@@ -16,6 +16,7 @@ const OFFENDERS = {
 }
 
 let folder = ''
+let violations: readonly string[] = []
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'kdlq-boundaries-'))
   const write = async (path: string, text: string): Promise<void> => {
@@ -37,14 +38,14 @@ beforeAll(async () => {
   }
   await write('src/lib/render/a.ts', "import {b} from './b.ts'\nexport const a = (): unknown => b\n")
   await write('src/lib/render/b.ts', "import {a} from './a.ts'\nexport const b = (): unknown => a\n")
+  violations = (await cruise(folder)).violations
 })
 afterAll(async () => {
   await rm(folder, {recursive: true, force: true})
 })
 
 describe('boundary check', () => {
-  test('finds forbidden imports (static, dynamic, type-only) and cycles', async () => {
-    const {violations} = await cruise(folder)
+  test('finds forbidden imports (static, dynamic, type-only) and cycles', () => {
     expect(violations).toContain('kafka-points-down src/lib/kafka/low.ts -> src/lib/replay/high.ts')
     expect(violations).toContain('select-points-down src/lib/select/lazy.ts -> src/lib/cli/base.ts')
     expect(violations.join()).toContain('only-the-client-knows-kafkajs src/lib/replay/client.ts')
@@ -54,7 +55,6 @@ describe('boundary check', () => {
 
   test('knows every folder of the library', async () => {
     const folders = await readdir(join(root, 'src/lib'), {withFileTypes: true})
-    const {violations} = await cruise(folder)
     expect(violations).toEqual(
       expect.arrayContaining([
         'serde-points-down src/lib/serde/registry/low.ts -> src/lib/replay/high.ts',
@@ -72,8 +72,8 @@ describe('boundary check', () => {
   })
 
   test('sees every source file of the project and finds nothing', async () => {
-    const {violations, modules, files} = await cruise(root)
+    const {violations: found, modules, files} = await cruise(root)
     expect(files.filter(file => !modules.has(file))).toEqual([])
-    expect(violations).toEqual([])
+    expect(found).toEqual([])
   })
 })
