@@ -69,7 +69,7 @@ export function readRateOf(flags: ConnectionFlags, settings: EffectiveSettings):
 }
 
 function noCluster(): never {
-  throw new UsageError('no cluster is named for this topic', {
+  throw new UsageError('no cluster is named', {
     code: 'E_NO_CLUSTER',
     hints: [
       'name one with --bootstrap-server HOST:PORT, or set KDLQ_BOOTSTRAP_SERVER',

@@ -213,7 +213,9 @@ export abstract class RecordCommand<Result> extends BaseCommand<Result> {
       )
     return [
       ...(whereErrors > 0
-        ? [`--where could not be evaluated on ${plural(whereErrors, 'record')}, which count as not matched`]
+        ? [
+            `--where could not be evaluated on ${plural(whereErrors, 'record')}, which count as not matched: they lack a field, or hold another type in it`,
+          ]
         : []),
       ...incomplete,
       ...this.#troubles(),
