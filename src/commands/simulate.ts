@@ -14,7 +14,7 @@ import {plural} from '../lib/render/numbers.ts'
 import {createSimulationView, type SimulatedRecord, simulationTotals} from '../lib/render/simulation-view.ts'
 import type {PayloadReader} from '../lib/cli/payloads.ts'
 import {assumedFailure, type AssumedFailure, type AssumeRules} from '../lib/simulate/assumed-failure.ts'
-import {converterFailure, isConverterStage} from '../lib/simulate/converter-failure.ts'
+import {converterFailure, isConverterStage, isUndecided} from '../lib/simulate/converter-failure.ts'
 import {Simulation, type SimulationTotals} from '../lib/simulate/simulation.ts'
 
 /** JSON contract of `simulate`. */
@@ -211,7 +211,9 @@ async function* simulate(
 function failureOf(letter: DeadLetter, rules: AssumeRules, payloads: PayloadReader | null): AssumedFailure | null {
   const assumed = assumedFailure(letter, rules)
   if (payloads === null) return assumed
-  const found = converterFailure(payloads.decode(letter))
+  const decoded = payloads.decode(letter)
+  const found = converterFailure(decoded)
+  if (found === null && isUndecided(decoded)) return assumed
   return found ?? (assumed !== null && isConverterStage(assumed.stage) ? null : assumed)
 }
 

@@ -2,7 +2,7 @@ import type {ErrorHandlingConfig} from '../connect-engine/config.ts'
 import {InternalSinkRecord} from '../connect-engine/data.ts'
 import {RetryWithToleranceOperator} from '../connect-engine/engine.ts'
 import {WorkerErrantRecordReporter} from '../connect-engine/errant-record-reporter.ts'
-import {ConnectException, isConnectRetriable} from '../connect-engine/errors.ts'
+import {ConnectException, isConnectRetriable, isJavaError} from '../connect-engine/errors.ts'
 import {ErrorHandlingMetrics} from '../connect-engine/metrics.ts'
 import type {MetricsSnapshot} from '../connect-engine/metrics.ts'
 import type {Profile} from '../connect-engine/options.ts'
@@ -112,6 +112,18 @@ export class Simulation {
         stage: failure.stage,
         attempts: null,
         blockedMs: null,
+        deadLetter: false,
+        logged: false,
+        why,
+      }
+    }
+    if (isJavaError(failure.error)) {
+      const why = `${failure.error.className} is no exception: it is neither tolerated nor reported`
+      return {
+        fate: 'kills-task',
+        stage: failure.stage,
+        attempts: 1,
+        blockedMs: 0,
         deadLetter: false,
         logged: false,
         why,

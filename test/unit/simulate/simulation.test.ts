@@ -4,7 +4,7 @@ import type {Profile} from '../../../src/lib/connect-engine/options.ts'
 import {createDeadLetter} from '../../../src/lib/dead-letter/dead-letter.ts'
 import type {DeadLetter} from '../../../src/lib/dead-letter/model.ts'
 import {assumedFailure} from '../../../src/lib/simulate/assumed-failure.ts'
-import {converterFailure} from '../../../src/lib/simulate/converter-failure.ts'
+import {converterFailure, isUndecided} from '../../../src/lib/simulate/converter-failure.ts'
 import {Simulation} from '../../../src/lib/simulate/simulation.ts'
 import {recordWith} from '../../support/records.ts'
 
@@ -156,4 +156,26 @@ test('what was decoded for real fails where the converter stands, the key first'
     error: {className: DATA, javaMessage: 'no JSON at byte 3'},
   })
   expect(converterFailure({key: {...part, error}, value: {...part, error}})).toMatchObject({stage: 'KEY_CONVERTER'})
+})
+
+test('a registry that does not answer says nothing about a record; one that does not know the schema does', () => {
+  const part = {format: 'avro', value: null} as const
+  const down = {...part, error: {step: 'registry', reason: 'unreachable', message: 'cannot be reached'} as const}
+  const unknown = {...part, error: {step: 'registry', reason: 'not-found', message: 'no schema 5'} as const}
+  expect(converterFailure({key: part, value: down})).toBeNull()
+  expect(isUndecided({key: part, value: down})).toBe(true)
+  expect(converterFailure({key: down, value: unknown})).toMatchObject({stage: 'VALUE_CONVERTER'})
+  expect(isUndecided({key: part, value: unknown})).toBe(false)
+})
+
+test('a java.lang.Error of a converter ends the task whatever is tolerated, unreported; a sink task may report one', async () => {
+  const simulated = simulation({...DLQ, 'errors.tolerance': 'all', 'errors.retry.timeout': '-1'})
+  const outOfMemory = 'java.lang.OutOfMemoryError'
+  expect(
+    await run(simulated, letter(1, 'TRANSFORMATION', outOfMemory), letter(2, 'TASK_PUT', outOfMemory)),
+  ).toMatchObject([
+    {fate: 'kills-task', attempts: 1, blockedMs: 0, deadLetter: false, logged: false},
+    {fate: 'dead-lettered', deadLetter: true},
+  ])
+  expect(simulated.totals()).toMatchObject({stoppedAt: 'orders-dlq:0:1', metrics: {'total-record-failures': 0}})
 })
