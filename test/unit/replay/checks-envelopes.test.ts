@@ -7,7 +7,7 @@ import type {CheckSubject} from '../../../src/lib/replay/checks.ts'
 import {DEFAULT_HEADER_POLICY} from '../../../src/lib/replay/header-policy.ts'
 import {OutgoingFactory} from '../../../src/lib/replay/outgoing.ts'
 import {recordWith} from '../../support/records.ts'
-import {NOW} from './support.ts'
+import {checkSubject} from './support.ts'
 
 const report = (records: readonly object[]): KafkaRecord => {
   const payload = {records: {'orders-1': records}}
@@ -18,21 +18,7 @@ const inside = {topic: 'orders', partition: 1, offset: 7, timestamp: 1_700_000_0
 
 const found = (record: KafkaRecord, over: Partial<CheckSubject> = {}): Record<string, string> => {
   const failure = decodeFailure(record)
-  const subject: CheckSubject = {
-    record,
-    failure,
-    destination: {kind: 'known', topic: 'orders', partition: 1, fallback: null},
-    facts: null,
-    readTopics: new Set(),
-    timestamp: BigInt(NOW),
-    timestampKept: true,
-    timestampLost: false,
-    outgoingBytes: 100,
-    deadLetterBytes: () => 200,
-    nowMs: BigInt(NOW),
-    stale: null,
-    ...over,
-  }
+  const subject = checkSubject(failure, {record, ...over})
   return Object.fromEntries(
     CHECKS.flatMap(({id, find}) => (find?.(subject) == null ? [] : [[id, find(subject) ?? '']])),
   )

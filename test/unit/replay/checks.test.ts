@@ -5,7 +5,7 @@ import {CheckTally} from '../../../src/lib/replay/check-tally.ts'
 import {CHECKS} from '../../../src/lib/replay/checks.ts'
 import type {CheckDefinition, CheckSubject} from '../../../src/lib/replay/checks.ts'
 import type {TargetFacts} from '../../../src/lib/replay/target.ts'
-import {deadLetter, header, NOW} from './support.ts'
+import {checkSubject, deadLetter, header, NOW} from './support.ts'
 
 const FACTS: TargetFacts = {
   topic: 'orders',
@@ -20,21 +20,8 @@ const FACTS: TargetFacts = {
   configError: null,
 }
 
-const subject = (failure: Failure, over: Partial<CheckSubject> = {}): CheckSubject => ({
-  record: deadLetter(0),
-  failure,
-  destination: {kind: 'known', topic: 'orders', partition: 3, fallback: null},
-  facts: FACTS,
-  readTopics: new Set(),
-  timestamp: BigInt(NOW),
-  timestampKept: true,
-  timestampLost: false,
-  outgoingBytes: 100,
-  deadLetterBytes: () => 200,
-  nowMs: BigInt(NOW),
-  stale: null,
-  ...over,
-})
+const subject = (failure: Failure, over: Partial<CheckSubject> = {}): CheckSubject =>
+  checkSubject(failure, {facts: FACTS, ...over})
 
 const found = (given: CheckSubject): string[] =>
   CHECKS.filter(({find}) => (find?.(given) ?? null) !== null).map(({id}) => id)

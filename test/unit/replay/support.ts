@@ -9,9 +9,11 @@ import type {
   ProducerSession,
   TopicConfigs,
 } from '../../../src/lib/kafka/ports.ts'
+import type {Failure} from '../../../src/lib/dialects/model.ts'
 import type {KafkaRecord} from '../../../src/lib/kafka/record.ts'
 import {connectSet, header} from '../../support/replay-letters.ts'
 import {DEFAULT_HEADER_POLICY} from '../../../src/lib/replay/header-policy.ts'
+import type {CheckSubject} from '../../../src/lib/replay/checks.ts'
 import type {PlanInput} from '../../../src/lib/replay/plan-replay.ts'
 import {ORIGIN_TARGET} from '../../../src/lib/replay/target.ts'
 import {freezeSelection} from '../../../src/lib/dead-letter/freeze.ts'
@@ -36,6 +38,28 @@ export function deadLetter(offset: number, over: Partial = {}): KafkaRecord {
     key: Buffer.from(`k-${offset}`),
     value: Buffer.from(`v-${offset}`),
     headers: [header('trace', 'abc'), ...connectSet('orders', 3, 1000 + offset)],
+    ...over,
+  }
+}
+
+/** What a check looks at: a dead letter on its way to partition 3 of `orders`, about which nothing is wrong. */
+export function checkSubject(
+  failure: Failure,
+  over: {-readonly [name in keyof CheckSubject]?: CheckSubject[name]} = {},
+): CheckSubject {
+  return {
+    record: deadLetter(0),
+    failure,
+    destination: {kind: 'known', topic: 'orders', partition: 3, fallback: null},
+    facts: null,
+    readTopics: new Set(),
+    timestamp: BigInt(NOW),
+    timestampKept: true,
+    timestampLost: false,
+    outgoingBytes: 100,
+    deadLetterBytes: () => 200,
+    nowMs: BigInt(NOW),
+    stale: null,
     ...over,
   }
 }
