@@ -191,7 +191,7 @@ test('a dead letter topic that was recreated: old entries are told as stale, not
   expect(await new CommittedRecords(world).look()).toBe(600)
 })
 
-test('at a record in three seconds no transaction stays open while it waits: never two seconds, by the brokers', async () => {
+test('at a record in three seconds no transaction stays open while it waits: none as long as one wait, by the brokers', async () => {
   const world = await newWorld(5)
   const args = ['replay', world.dlq, '--yes', '--json', '--create-ledger', '--rate', '20/m', ...world.ledgerFlags]
   const kdlq = startKdlq(bootstrapServers, args)
@@ -222,5 +222,5 @@ test('at a record in three seconds no transaction stays open while it waits: nev
   expect(await kdlq.ended).toMatchObject({code: 0})
   expect(await new CommittedRecords(world).look()).toBe(5)
   expect(looks).toBeGreaterThan(50)
-  expect(longest).toBeLessThan(2000)
+  expect(longest).toBeLessThan(3000)
 })
