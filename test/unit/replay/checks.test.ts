@@ -5,7 +5,7 @@ import {CheckTally} from '../../../src/lib/replay/check-tally.ts'
 import {CHECKS} from '../../../src/lib/replay/checks.ts'
 import type {CheckDefinition, CheckSubject} from '../../../src/lib/replay/checks.ts'
 import type {TargetFacts} from '../../../src/lib/replay/target.ts'
-import {checkSubject, deadLetter, header, NOW} from './support.ts'
+import {checkSubject, deadLetter, header} from './support.ts'
 
 const FACTS: TargetFacts = {
   topic: 'orders',
