@@ -17,6 +17,7 @@ export async function verifyPlan(
   refuseFailedChecks(plan)
   verifyCluster('source', plan.source, source)
   verifyCluster('target', plan.target, target)
+  refuseLoopingParking(plan)
   const sources = new Map(plan.source.ranges.map(({topic, topicId}) => [topic, topicId]))
   if (sources.size > 0) {
     for (const {name, id, error} of await source.reader.topics([...sources.keys()], options)) {
@@ -69,6 +70,27 @@ export function refuseFailedChecks(plan: ReplayPlan): void {
     code: 'E_CHECKS_REFUSED',
     hints: refusing.map(({id, hint}) => `${id}: ${hint ?? ''}`),
     context: {checks: refusing.map(({id}) => id), refused: plan.counts.refused},
+  })
+}
+
+/** A plan that was made so is refused by its checks; this one was changed by hand. */
+function refuseLoopingParking({parking, source, target, targets, ledger}: ReplayPlan): void {
+  if (parking === null) return
+  const {topic} = parking
+  const isOneCluster =
+    source.clusterId === target.clusterId && (source.clusterId !== null || source.name === target.name)
+  const what = targets.some(entry => entry.topic === topic)
+    ? 'a target'
+    : isOneCluster && source.ranges.some(range => range.topic === topic)
+      ? 'read'
+      : ledger.kind === 'topic' && ledger.name === topic
+        ? 'the ledger'
+        : null
+  if (what === null) return
+  throw new RefusedError(`the parking topic ${topic} is ${what === 'read' ? 'read by' : `${what} of`} the same plan`, {
+    code: 'E_PLAN_CHANGED',
+    hints: [NEW_PLAN],
+    context: {topic},
   })
 }
 

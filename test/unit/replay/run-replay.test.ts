@@ -8,6 +8,7 @@ import {planReplay} from '../../../src/lib/replay/plan-replay.ts'
 import type {PlanInput} from '../../../src/lib/replay/plan-replay.ts'
 import type {ReplayPlan} from '../../../src/lib/replay/plan.ts'
 import {SETTLE_MS} from '../../../src/lib/replay/in-flight.ts'
+import {verifyPlan} from '../../../src/lib/replay/verify-plan.ts'
 import {runReplay} from '../../../src/lib/replay/run-replay.ts'
 import type {RunInput} from '../../../src/lib/replay/run-input.ts'
 import type {ReplayOutcome} from '../../../src/lib/replay/result.ts'
@@ -389,6 +390,32 @@ describe('what a plan is not executed on', () => {
     const byKey = await world(letters(1), {target})
     byKey.target.topics.set('orders', {partitions: 12})
     await expect(run(byKey)).rejects.toMatchObject({code: 'E_PLAN_CHANGED'})
+  })
+
+  test.each([
+    ['a target', 'orders'],
+    ['read', 'orders-dlq'],
+    ['the ledger', 'kdlq-ledger'],
+  ])('a plan changed by hand so that its parking topic is %s', async (_, topic) => {
+    const target = new FakeTarget({
+      orders: {partitions: 6},
+      parking: {partitions: 6},
+      'orders-dlq': {partitions: 6},
+      'kdlq-ledger': {partitions: 6},
+    })
+    const there = await world(letters(1), {parkingTopic: 'parking'}, {target})
+    const {parking} = there.plan
+    if (parking === null) throw new Error('the plan parks nothing')
+    const {kind, clusterId, name} = there.plan.target
+    const source = {...there.plan.source, kind, clusterId, name}
+    const ledger = {kind: 'topic', name: 'kdlq-ledger'} as const
+    const plan = {...there.plan, source, ledger, parking: {...parking, topic}}
+    await expect(verifyPlan({source: target, target}, plan)).rejects.toMatchObject({
+      exitCode: 6,
+      code: 'E_PLAN_CHANGED',
+      message: expect.stringContaining(`parking topic ${topic} is`) as string,
+    })
+    expect(target.opened).toBe(0)
   })
 
   test('a plan changed by hand writes nothing that it does not show', async () => {
