@@ -152,7 +152,8 @@ Exit codes: 0 done; 3 there is no record at an address; 6 there is no such ledge
     const request = await this.request(sources, flags)
     const {selection} = request
     const isNamed = selection.sources.every(({kind}) => kind === 'address')
-    if (isNamed || selection.limit !== null || selection.tail !== null) return request
+    // --limit 0 is a wish too: all of them.
+    if (isNamed || flags.limit !== undefined || selection.tail !== null) return request
     return {...request, selection: {...selection, tail: 1}}
   }
 

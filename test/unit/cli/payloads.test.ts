@@ -226,3 +226,10 @@ describe('how the registry is reached', () => {
     })
   })
 })
+
+test('show takes the newest match, or as many as --limit says, 0 = all', async () => {
+  const shown = (
+    await run(...[[], ['--limit', '2'], ['--limit', '0']].map(more => ['show', archive, '--json', ...more]))
+  ).map(({stdout}) => (JSON.parse(stdout) as {result: {records: readonly {address: string}[]}}).result.records)
+  expect(shown.map(records => records.map(({address}) => address.at(-1)).join(''))).toEqual(['3', '01', '0123'])
+})
