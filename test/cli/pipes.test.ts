@@ -194,7 +194,7 @@ describe('signals', () => {
   test.each([
     ['SIGINT', 130],
     ['SIGTERM', 143],
-  ] as const)('%s settles long before the timeout although the broker does not answer', async (signal, code) => {
+  ] as const)('%s settles within two seconds although the broker does not answer', async (signal, code) => {
     const broker = await silentBroker()
     const {child, ended} = start(node, [dev, 'inspect', 'orders-dlq', '-b', broker.address, '--timeout', '60s'])
     await broker.connected
@@ -204,7 +204,7 @@ describe('signals', () => {
     broker.close()
     expect(result).toMatchObject({code, stdout: ''})
     expect(result.stderr).toContain(`stopped by ${signal}`)
-    expect(performance.now() - startedAt).toBeLessThan(30_000)
+    expect(performance.now() - startedAt).toBeLessThan(2500)
   })
 
   test('the second signal leaves at once', async () => {

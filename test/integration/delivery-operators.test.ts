@@ -108,8 +108,7 @@ describe('a run that must not write', () => {
   })
 })
 
-// They wait most of the time, each in topics of its own.
-describe.concurrent('two operators', () => {
+describe('two operators', () => {
   async function expectOneWinner(world: DeliveryWorld, args: readonly string[]): Promise<void> {
     const both = await Promise.all([1, 2].map(async () => startKdlq(bootstrapServers, args, freshMachine()).ended))
     const [winner, loser] = both.toSorted((a, b) => (a.code ?? 99) - (b.code ?? 99))
@@ -191,7 +190,7 @@ test('a dead letter topic that was recreated: old entries are told as stale, not
   expect(await new CommittedRecords(world).look()).toBe(600)
 })
 
-test('at a record in three seconds no transaction stays open while it waits: none as long as one wait, by the brokers', async () => {
+test('at a record in three seconds no transaction stays open while it waits: never two seconds, by the brokers', async () => {
   const world = await newWorld(5)
   const args = ['replay', world.dlq, '--yes', '--json', '--create-ledger', '--rate', '20/m', ...world.ledgerFlags]
   const kdlq = startKdlq(bootstrapServers, args)
@@ -222,5 +221,5 @@ test('at a record in three seconds no transaction stays open while it waits: non
   expect(await kdlq.ended).toMatchObject({code: 0})
   expect(await new CommittedRecords(world).look()).toBe(5)
   expect(looks).toBeGreaterThan(50)
-  expect(longest).toBeLessThan(3000)
+  expect(longest).toBeLessThan(2000)
 })

@@ -63,6 +63,51 @@ describe('killed and resumed', () => {
     return session
   }
 
+  test('behind a foreign transaction in its ledger partition: it waits, sends nothing meanwhile, and nothing twice', async () => {
+    const name = 'foreign transaction'
+    const world = await deliveryWorld(cluster, bootstrapServers, RECORDS)
+    const endings = ['commit', 'abort', 'time out'] as const
+    const sessions: TransactionSession[] = []
+    const killed = await killRepeatedly(world, {
+      kills: planKills(endings.length, RECORDS, testRandom(name)),
+      replay: ['replay', world.dlq, ...RATE, ...world.ledgerFlags],
+      async between(_run, number) {
+        sessions.push(await foreigner(world, endings[number - 1] === 'time out' ? 8000 : 60_000))
+      },
+      async resumed(kdlq, number) {
+        const [session, ending] = [sessions.at(-1), endings[number - 1]]
+        await eventually('it says that it waits', async () =>
+          /waiting up to .* open transaction of foreign-/.test(kdlq.stderr) ? true : null,
+        )
+        const seen = new CommittedRecords(world)
+        const before = await seen.look()
+        if (ending === 'time out') return
+        // Long enough for several chunks, if it did not wait.
+        await new Promise(resolve => setTimeout(resolve, 400))
+        expect(await seen.look()).toBe(before)
+        expect(kdlq.isRunning).toBe(true)
+        await (ending === 'commit' ? session?.commit() : session?.abort())
+      },
+    })
+    tellKills(name, killed)
+    await Promise.all(sessions.map(async session => session.close()))
+    await expectDone(world, killed)
+    expect(sessions).toHaveLength(endings.length)
+  })
+
+  test('on machines that know nothing of the run, it goes on from the ledger alone', async () => {
+    const name = 'other machines'
+    const world = await deliveryWorld(cluster, bootstrapServers, RECORDS)
+    const killed = await killRepeatedly(world, {
+      kills: planKills(4, RECORDS, testRandom(name)),
+      replay: ['replay', world.dlq, ...RATE, ...world.ledgerFlags],
+      machine: freshMachine,
+    })
+    tellKills(name, killed)
+    await expectDone(world, killed)
+    expect(killed.kills).toHaveLength(4)
+  })
+
   test('at the moment of its claims, a run can be resumed like any other', async () => {
     const world = await deliveryWorld(cluster, bootstrapServers, 300)
     const {ledger: name, dlq, ledgerFlags} = world
@@ -81,55 +126,6 @@ describe('killed and resumed', () => {
     const run = runs[0]?.run ?? ''
     const last = await runKdlq(bootstrapServers, 0, ['resume', run, '--json', ...ledgerFlags])
     await expectDone(world, {run, kills: [], last, aborted: 0, waits: []})
-  })
-
-  // These wait for brokers and timeouts most of the time, each in topics of its own.
-  test.concurrent(
-    'behind a foreign transaction in its ledger partition: it waits, sends nothing meanwhile, and nothing twice',
-    async () => {
-      const name = 'foreign transaction'
-      const world = await deliveryWorld(cluster, bootstrapServers, RECORDS)
-      const endings = ['commit', 'abort', 'time out'] as const
-      const sessions: TransactionSession[] = []
-      const killed = await killRepeatedly(world, {
-        kills: planKills(endings.length, RECORDS, testRandom(name)),
-        replay: ['replay', world.dlq, ...RATE, ...world.ledgerFlags],
-        async between(_run, number) {
-          sessions.push(await foreigner(world, endings[number - 1] === 'time out' ? 8000 : 60_000))
-        },
-        async resumed(kdlq, number) {
-          const [session, ending] = [sessions.at(-1), endings[number - 1]]
-          await eventually('it says that it waits', async () =>
-            /waiting up to .* open transaction of foreign-/.test(kdlq.stderr) ? true : null,
-          )
-          const seen = new CommittedRecords(world)
-          const before = await seen.look()
-          if (ending === 'time out') return
-          // Long enough for several chunks, if it did not wait.
-          await new Promise(resolve => setTimeout(resolve, 400))
-          expect(await seen.look()).toBe(before)
-          expect(kdlq.isRunning).toBe(true)
-          await (ending === 'commit' ? session?.commit() : session?.abort())
-        },
-      })
-      tellKills(name, killed)
-      await Promise.all(sessions.map(async session => session.close()))
-      await expectDone(world, killed)
-      expect(sessions).toHaveLength(endings.length)
-    },
-  )
-
-  test.concurrent('on machines that know nothing of the run, it goes on from the ledger alone', async () => {
-    const name = 'other machines'
-    const world = await deliveryWorld(cluster, bootstrapServers, RECORDS)
-    const killed = await killRepeatedly(world, {
-      kills: planKills(4, RECORDS, testRandom(name)),
-      replay: ['replay', world.dlq, ...RATE, ...world.ledgerFlags],
-      machine: freshMachine,
-    })
-    tellKills(name, killed)
-    await expectDone(world, killed)
-    expect(killed.kills).toHaveLength(4)
   })
 
   /** The last word of the ledger about each dead letter. */
@@ -156,61 +152,55 @@ describe('killed and resumed', () => {
     return new Set(unknown)
   }
 
-  test.concurrent(
-    'with at-least-once what was being sent is looked for in the target: nothing is lost or there twice',
-    async () => {
-      const name = 'at-least-once'
-      const world = await deliveryWorld(cluster, bootstrapServers, RECORDS)
-      const sending: number[] = []
-      const killed = await killRepeatedly(world, {
-        kills: planKills(5, RECORDS, testRandom(name)).map((plan, index) =>
-          index % 2 === 0 ? {...plan, when: 'open'} : plan,
-        ),
-        transactional: false,
-        replay: ['replay', world.dlq, '--delivery', 'at-least-once', ...RATE, ...world.ledgerFlags],
-        async between() {
-          sending.push([...(await lastStates(world)).values()].filter(state => state === 'sending').length)
-        },
-      })
-      tellKills(name, killed)
-      tell(`${name}: being sent at the kills: ${sending.join(', ')}`)
-      expect(Math.max(...sending)).toBeGreaterThan(0)
-      expect(unknownIn(killed.last).size).toBe(0)
-      expect(await copies(world)).toEqual({lost: [], twice: []})
-      await expectDone(world, killed)
-    },
-  )
+  test('with at-least-once what was being sent is looked for in the target: nothing is lost or there twice', async () => {
+    const name = 'at-least-once'
+    const world = await deliveryWorld(cluster, bootstrapServers, RECORDS)
+    const sending: number[] = []
+    const killed = await killRepeatedly(world, {
+      kills: planKills(5, RECORDS, testRandom(name)).map((plan, index) =>
+        index % 2 === 0 ? {...plan, when: 'open'} : plan,
+      ),
+      transactional: false,
+      replay: ['replay', world.dlq, '--delivery', 'at-least-once', ...RATE, ...world.ledgerFlags],
+      async between() {
+        sending.push([...(await lastStates(world)).values()].filter(state => state === 'sending').length)
+      },
+    })
+    tellKills(name, killed)
+    tell(`${name}: being sent at the kills: ${sending.join(', ')}`)
+    expect(Math.max(...sending)).toBeGreaterThan(0)
+    expect(unknownIn(killed.last).size).toBe(0)
+    expect(await copies(world)).toEqual({lost: [], twice: []})
+    await expectDone(world, killed)
+  })
 
-  test.concurrent(
-    'with at-least-once and no provenance, what may be there twice is listed, and sent again only when told',
-    async () => {
-      const name = 'at-least-once without provenance'
-      const world = await deliveryWorld(cluster, bootstrapServers, RECORDS)
-      // What a kill leaves unknown is not sent again: the later moments have to be within reach without it.
-      const plans = planKills(3, RECORDS / 2, testRandom(name)).map(plan => ({...plan, when: 'open'}) as const)
-      const killed = await killRepeatedly(world, {
-        kills: plans,
-        transactional: false,
-        replay: ['replay', world.dlq, '--delivery', 'at-least-once', '--no-provenance', ...RATE, ...world.ledgerFlags],
-      })
-      tellKills(name, killed)
-      const unknown = unknownIn(killed.last)
-      const before = await copies(world)
-      tell(`${name}: ${unknown.size} unknown, of these ${before.lost.length} not in the target`)
-      expect(unknown.size).toBeGreaterThan(0)
-      expect(killed.last.code).toBe(3)
-      expect(before.lost.filter(address => !unknown.has(address))).toEqual([])
-      expect(before.twice).toEqual([])
-      const resend = ['resume', killed.run, '--resend-unknown', '--json', ...world.ledgerFlags]
-      const last = await runKdlq(bootstrapServers, 0, resend)
-      expect(unknownIn(last).size).toBe(0)
-      const after = await copies(world)
-      expect(after.lost).toEqual([])
-      expect(after.twice.filter(address => !unknown.has(address))).toEqual([])
-      expect(after.twice).toHaveLength(unknown.size - before.lost.length)
-      expect([...(await lastStates(world)).values()].filter(state => state !== 'replayed')).toEqual([])
-    },
-  )
+  test('with at-least-once and no provenance, what may be there twice is listed, and sent again only when told', async () => {
+    const name = 'at-least-once without provenance'
+    const world = await deliveryWorld(cluster, bootstrapServers, RECORDS)
+    // What a kill leaves unknown is not sent again: the later moments have to be within reach without it.
+    const plans = planKills(3, RECORDS / 2, testRandom(name)).map(plan => ({...plan, when: 'open'}) as const)
+    const killed = await killRepeatedly(world, {
+      kills: plans,
+      transactional: false,
+      replay: ['replay', world.dlq, '--delivery', 'at-least-once', '--no-provenance', ...RATE, ...world.ledgerFlags],
+    })
+    tellKills(name, killed)
+    const unknown = unknownIn(killed.last)
+    const before = await copies(world)
+    tell(`${name}: ${unknown.size} unknown, of these ${before.lost.length} not in the target`)
+    expect(unknown.size).toBeGreaterThan(0)
+    expect(killed.last.code).toBe(3)
+    expect(before.lost.filter(address => !unknown.has(address))).toEqual([])
+    expect(before.twice).toEqual([])
+    const resend = ['resume', killed.run, '--resend-unknown', '--json', ...world.ledgerFlags]
+    const last = await runKdlq(bootstrapServers, 0, resend)
+    expect(unknownIn(last).size).toBe(0)
+    const after = await copies(world)
+    expect(after.lost).toEqual([])
+    expect(after.twice.filter(address => !unknown.has(address))).toEqual([])
+    expect(after.twice).toHaveLength(unknown.size - before.lost.length)
+    expect([...(await lastStates(world)).values()].filter(state => state !== 'replayed')).toEqual([])
+  })
 })
 
 test('a broker that restarts in the middle of a run, and between a kill and its resume: each record once', async () => {

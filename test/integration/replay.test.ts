@@ -222,8 +222,8 @@ test('with --timestamp now --rate 500/s no second of the target holds more than 
     most = Math.max(most, to - from + 1)
   }
   expect(most).toBeLessThanOrEqual(550)
-  // And the rate is used: not slower than a quarter of it, on a machine that is busy with other things.
-  expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeLessThan((1600 / 125) * 1000)
+  // And the rate is used: not slower than four fifths of it.
+  expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeLessThan((1600 / 400) * 1000)
 })
 
 describe('a run that must not write', () => {
@@ -252,7 +252,7 @@ describe('a run that must not write', () => {
   })
 })
 
-test('a broker that stops answering: Ctrl-C ends the run while it is silent, what is open is named', async () => {
+test('a broker that stops answering: Ctrl-C ends the run within two seconds, what is open is named', async () => {
   await using kafka = await startKafka({version: '4.4.0', dir: join(inject('kafkaDir'), unique('silent'))})
   const own = await connect(kafka.bootstrapServers)
   const {dlq, origin} = await world(own, name => Array.from({length: 3000}, (_, index) => letter(name, index)))
@@ -284,8 +284,10 @@ test('a broker that stops answering: Ctrl-C ends the run while it is silent, wha
       const stopped = (await Promise.all(kafka.pids.map(isStopped))).every(Boolean)
       return stopped && (await unreadBytes(kafka.brokers[0]?.port ?? 0)) > 0 ? true : null
     })
+    const signalled = performance.now()
     child.kill('SIGINT')
     expect(await closed).toBe(130)
+    expect(performance.now() - signalled).toBeLessThan(2000)
   } finally {
     child.kill('SIGKILL')
     kafka.resume()

@@ -246,7 +246,7 @@ describe('shows within five seconds why it could not connect', () => {
     expect(error).toMatchObject({kind})
     expect(error.message).toContain(message)
     expect(error.hints.join()).toContain(hint)
-    expect(tookMs).toBeLessThan(30_000)
+    expect(tookMs).toBeLessThan(5000)
     expect(inspect(error, {depth: 9, showHidden: true})).not.toContain('secret')
   })
 
@@ -255,7 +255,7 @@ describe('shows within five seconds why it could not connect', () => {
     const {error, tookMs} = await failure(transport('BEARER', bearer))
     expect(error).toMatchObject({kind: 'auth'})
     expect(error.message).toContain('invalid_token')
-    expect(tookMs).toBeLessThan(30_000)
+    expect(tookMs).toBeLessThan(5000)
   })
 
   test('a broker that accepts and never answers', async () => {
@@ -263,7 +263,7 @@ describe('shows within five seconds why it could not connect', () => {
     try {
       const {error, tookMs} = await failure(transport('SASL', plain('alice', users.alice)))
       expect(error).toMatchObject({kind: 'timeout', exitCode: 5})
-      expect(tookMs).toBeLessThan(30_000)
+      expect(tookMs).toBeLessThan(5500)
     } finally {
       kafka?.resume()
     }
