@@ -2,12 +2,14 @@ import {randomFillSync} from 'node:crypto'
 import {rm} from 'node:fs/promises'
 import {Args} from '@oclif/core'
 import {outputFormat} from '../lib/cli/base-command.ts'
+import {withBareDecode} from '../lib/cli/decode-flags.ts'
 import {readRateOf} from '../lib/cli/connection.ts'
 import {connectionFlags, documentFlags, filterFlags, selectionFlags, writingFlags} from '../lib/cli/flags.ts'
 import type {RecordFlags} from '../lib/cli/record-command.ts'
 import {isJson, type LookFlags, refuseIfClaimed, ReplayCommand} from '../lib/cli/replay-command.ts'
 import type {OpenLedger} from '../lib/cli/replay-report.ts'
 import {type ErrorFlags, toErrors} from '../lib/cli/replay-error-flags.ts'
+import {toPlanDecode} from '../lib/cli/replay-decoders.ts'
 import {planFlags, type PlanFlags, runFlags, toPlanPolicy} from '../lib/cli/replay-flags.ts'
 import {archivesOf, assertAllowedTargets} from '../lib/cli/replay-target.ts'
 import {asList, type EffectiveSettings, headerMappingsOf} from '../lib/cli/config/settings.ts'
@@ -24,8 +26,14 @@ import {type PlanInput, planReplay, type PlannedReplay} from '../lib/replay/plan
 import type {ReplayPlan} from '../lib/replay/plan.ts'
 import {type ReplayResult, unexecuted} from '../lib/replay/result.ts'
 import type {ArchiveSource} from '../lib/select/source.ts'
+import type {Decoders} from '../lib/serde/index.ts'
 import {createRunId, isRunId} from '../lib/replay/run-id.ts'
 import {refuseFailedChecks, verifyPlan} from '../lib/replay/verify-plan.ts'
+
+/** A plan, and what the ledger says. */
+interface Planned extends PlannedReplay {
+  readonly look: LedgerLook | null
+}
 
 export default class Replay extends ReplayCommand {
   static override summary = 'Put dead letters back where they came from.'
@@ -77,7 +85,7 @@ Exit codes: 0 done; 3 some records failed, were parked because they failed, are 
   }
 
   async run(): Promise<ReplayResult> {
-    const {args, flags, raw} = await this.parse(Replay)
+    const {args, flags, raw} = await this.parse(Replay, withBareDecode(this.argv))
     assertRunId(flags['take-over'])
     const given = new Set(raw.flatMap(token => (token.type === 'flag' ? [token.flag] : [])))
     const started = this.clock.monotonic()
@@ -85,6 +93,8 @@ Exit codes: 0 done; 3 some records failed, were parked because they failed, are 
     const saved = flags.plan === undefined ? null : await this.#savedPlan(flags.plan, args.source ?? [], given, flags)
     const policy = saved === null ? this.#policy(flags, settings, await this.settings(flags.profile)) : null
     const request = await this.request(saved === null ? this.#sources(args.source) : [], flags)
+    const decode = saved === null ? toPlanDecode(flags, request.selection.filters) : saved.decode
+    const decoders = await this.decoders(decode, flags)
     if (await this.printedExamples(request)) throw new UsageError('example: alone names no archive to replay')
     const archives = saved === null ? request.archives : archivesOf(saved)
     const run = createRunId(this.clock.now(), into => randomFillSync(into))
@@ -100,7 +110,13 @@ Exit codes: 0 done; 3 some records failed, were parked because they failed, are 
     const planned =
       policy === null || saved !== null
         ? await this.#saved(clusters, saved, flags)
-        : await this.#plan(clusters, {...policy, selection: await this.freeze(source, request)}, flags, settings)
+        : await this.#plan(
+            clusters,
+            {...policy, decode, selection: await this.freeze(source, request)},
+            flags,
+            settings,
+            decoders,
+          )
     const {plan} = planned
     if (flags['plan-out'] !== undefined) {
       await writePlanFile(flags['plan-out'], plan)
@@ -140,6 +156,7 @@ Exit codes: 0 done; 3 some records failed, were parked because they failed, are 
       resume: false,
       reason: flags.reason ?? null,
       resendUnknown: false,
+      decoders,
       takeOver: flags['take-over'] ?? null,
     }
     if (kept !== null) kept.keep = ledger.kind !== 'none'
@@ -216,7 +233,7 @@ Exit codes: 0 done; 3 some records failed, were parked because they failed, are 
     clusters: {readonly source: Cluster; readonly target: Cluster},
     plan: ReplayPlan | null,
     flags: LookFlags,
-  ): Promise<PlannedReplay & {readonly look: LedgerLook | null}> {
+  ): Promise<Planned> {
     if (plan === null) throw new BugError('neither a plan nor what it is made of')
     return {plan, scanned: [], look: await this.look(clusters, plan.ledger, plan.source.ranges, flags)}
   }
@@ -226,7 +243,8 @@ Exit codes: 0 done; 3 some records failed, were parked because they failed, are 
     input: PlanInput,
     flags: RecordFlags & LookFlags,
     settings: EffectiveSettings,
-  ): Promise<PlannedReplay & {readonly look: LedgerLook | null}> {
+    decoders: Decoders | null,
+  ): Promise<Planned> {
     const {ranges} = input.selection
     if (ranges.some(({fromTimeMs, toTimeMs}) => fromTimeMs !== null || toTimeMs !== null)) {
       await this.warnUser(
@@ -240,12 +258,14 @@ Exit codes: 0 done; 3 some records failed, were parked because they failed, are 
         ...clusters,
         clock: this.clock,
         ledger: look?.view ?? null,
+        decoders,
         ledgerFindings: look?.findings ?? [],
         onProgress: done => void progress.update({label: 'planning', done}),
       },
       {...input, readRate: readRateOf(flags, settings)},
       {signal: this.signal},
     )
+    await this.warnOfRegistry(decoders)
     return {...planned, look}
   }
 

@@ -85,6 +85,7 @@ Exit codes: as replay; 6 when the ledger does not know the run, or the run was t
       reason: found.summary.reason,
       earlierMetrics: found.summary.metrics,
       resendUnknown: flags['resend-unknown'],
+      decoders: await this.decoders(plan.decode, flags),
       takeOver: null,
     }
     const {replayed} = found.summary.counts

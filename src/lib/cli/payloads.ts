@@ -5,7 +5,6 @@ import type {DeadLetter} from '../dead-letter/model.ts'
 import {compileRedaction, type Redaction} from '../dead-letter/redact.ts'
 import {type DecodedJson, type DecodedPairJson, decodedToJson, pairToJson} from '../render/decoded-json.ts'
 import {otherBytes} from '../render/payload.ts'
-import type {FilterSpec} from '../select/filter-spec.ts'
 import {
   createDecoders,
   createRegistryStore,
@@ -95,9 +94,4 @@ function originalOf({record, failure}: DeadLetter): Payloads | null {
     value: hex === null ? null : Buffer.from(hex, 'hex'),
   }))
   return {key: key ?? record.key, value: value ?? record.value, headers: headers ?? record.headers}
-}
-
-/** True when a `--where` looks into keys or values. */
-export function asksForPayload({include, exclude}: FilterSpec): boolean {
-  return [...(include.where ?? []), ...(exclude.where ?? [])].some(text => /\b(?:key|value)\b/.test(text))
 }

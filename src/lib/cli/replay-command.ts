@@ -15,10 +15,11 @@ import {readFileLedger} from '../replay/ledger/file-ledger.ts'
 import type {LedgerAuthor} from '../replay/ledger/writer.ts'
 import type {LedgerTopic} from '../replay/ledger/types.ts'
 import {lookAtLedger, type LedgerLook, type LedgerLookInput} from '../replay/look-at-ledger.ts'
-import type {ReplayPlan} from '../replay/plan.ts'
+import type {PlanDecode, ReplayPlan} from '../replay/plan.ts'
 import type {ReplayOutcome, ReplayResult} from '../replay/result.ts'
 import {runReplay} from '../replay/run-replay.ts'
 import {openTopicDelivery} from '../replay/topic-delivery.ts'
+import type {Decoders} from '../serde/index.ts'
 import {outputFormat} from './base-command.ts'
 import type {EffectiveSettings} from './config/settings.ts'
 import {connectionConfig, readRateOf} from './connection.ts'
@@ -31,6 +32,7 @@ import {forgetLocalRun, type LocalRun, noteLocalRun} from './local-runs.ts'
 import {processLock} from './process-lock.ts'
 import type {RecordFlags} from './record-command.ts'
 import {type LimitFlags, toMaxFailed} from './run-limits.ts'
+import {openReplayDecoders} from './replay-decoders.ts'
 import {failureLines, isBadAnswer, nextCommand, type OpenLedger, resumeCommand} from './replay-report.ts'
 import {archiveTarget} from './replay-target.ts'
 
@@ -54,6 +56,8 @@ export interface Execution {
   readonly resendUnknown: boolean
   /** What earlier processes of the run counted; left out = nothing. */
   readonly earlierMetrics?: MetricsSnapshot | undefined
+  /** For a plan that decodes; null for others. */
+  readonly decoders: Decoders | null
   /** Another run to end first; null = none. */
   readonly takeOver: string | null
 }
@@ -67,6 +71,7 @@ export interface LookFlags {
 /** Base of the commands that write a plan: replay and resume. */
 export abstract class ReplayCommand extends LedgerCommand<ReplayResult> {
   protected override readonly writesToKafka = true
+  readonly #troubles = new Set<string>()
 
   /** Who is noted as operator: the login name; null = the system does not tell. */
   protected operator(): string | null {
@@ -85,6 +90,25 @@ export abstract class ReplayCommand extends LedgerCommand<ReplayResult> {
   ): Promise<{readonly cluster: Cluster; readonly own: Cluster | null}> {
     const own = await this.#ownTarget(source, flags, settings)
     return {cluster: own ?? source, own}
+  }
+
+  /** What reads keys and values for a plan, with the registry of the flags, else of the profile; null = it decodes nothing. */
+  protected async decoders(
+    decode: (Omit<PlanDecode, 'registry'> & {readonly registry?: boolean}) | undefined,
+    flags: RecordFlags,
+  ): Promise<Decoders | null> {
+    if (decode === undefined) return null
+    const deps = {env: this.io.env, clock: this.clock, signal: this.signal}
+    return openReplayDecoders(decode, flags, await this.settings(flags.profile), deps)
+  }
+
+  /** Problems of the registry as a whole, each once. */
+  protected async warnOfRegistry(decoders: Decoders | null): Promise<void> {
+    for (const {message} of decoders?.troubles ?? []) {
+      if (this.#troubles.has(message)) continue
+      this.#troubles.add(message)
+      await this.warnUser(message)
+    }
   }
 
   /**
@@ -164,6 +188,7 @@ export abstract class ReplayCommand extends LedgerCommand<ReplayResult> {
           source,
           target,
           clock: this.clock,
+          decoders: execution.decoders,
           openDelivery: this.#delivery(execution),
           onErrorLogged: log?.sink,
           onProgress: ({done, total, replayed, parked}) => {
@@ -282,6 +307,7 @@ export abstract class ReplayCommand extends LedgerCommand<ReplayResult> {
 
   async #finish({result, error}: ReplayOutcome, execution: Execution, flags: RecordFlags): Promise<ReplayResult> {
     const {ledger} = execution
+    await this.warnOfRegistry(execution.decoders)
     await this.document(flags, result, error)
     for (const line of failureLines(result, ledger)) await this.say(line)
     const {disorder} = result.metrics

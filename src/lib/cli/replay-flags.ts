@@ -7,6 +7,7 @@ import {DEFAULT_LEDGER} from '../replay/ledger/types.ts'
 import type {PlanLedger, ReplayPlan} from '../replay/plan.ts'
 import type {PlanInput} from '../replay/plan-replay.ts'
 import {byteRateFlag} from './flags.ts'
+import {DECODE_FORMATS} from '../serde/index.ts'
 import {runLimitFlags} from './run-limits.ts'
 import {errorFlags, toErrors, toParkingTopic} from './replay-error-flags.ts'
 import type {ErrorFlags} from './replay-error-flags.ts'
@@ -112,6 +113,12 @@ export const planFlags = {
   'no-provenance': Flags.boolean({
     helpGroup: 'record',
     summary: 'Do not add the header kdlq.replay: the record equals its original.',
+  }),
+  decode: Flags.string({
+    ...repeatable,
+    helpGroup: 'record',
+    helpValue: 'FORMAT',
+    summary: `Send only what can be read as [key=|value=]FORMAT: ${DECODE_FORMATS.join(', ')}; alone it means auto.`,
   }),
   rate: rateFlag({
     helpGroup: 'pace',
@@ -224,6 +231,7 @@ export interface PlanFlags extends ErrorFlags {
   readonly 'drop-header'?: readonly string[] | undefined
   readonly 'set-header'?: readonly string[] | undefined
   readonly 'no-provenance'?: boolean | undefined
+  readonly decode?: readonly string[] | undefined
   readonly rate?: RecordRate | undefined
   readonly 'bytes-rate'?: number | null | undefined
   readonly compression?: CompressionType | undefined

@@ -40,6 +40,8 @@ export interface CheckSubject {
   readonly parking?: TargetFacts | null | undefined
   /** The ledger's entry about another record at this address; null = none. */
   readonly stale: {readonly state: string; readonly run: string} | null
+  /** Why key or value cannot be decoded as asked; null or left out = nothing was found. */
+  readonly unreadable?: string | null | undefined
   /** Wall clock when the plan was made, epoch ms. */
   readonly nowMs: bigint
 }
@@ -286,6 +288,15 @@ export const CHECKS: readonly CheckDefinition[] = [
       origin?.state === 'found' && origin.differences.length > 0
         ? `the copy is not the original in its ${origin.differences.join(', ')}`
         : null,
+  },
+  {
+    id: 'schema',
+    level: 'warn',
+    allowable: false,
+    inspects:
+      'records that cannot be decoded as --decode says: they fail in the run, and are parked or counted as failed',
+    hint: 'look at one with kdlq show; leave them out with --skip schema, or send without --decode',
+    find: ({unreadable}) => unreadable ?? null,
   },
   {
     id: 'log-append-time',

@@ -53,8 +53,15 @@ export class Judge {
   /**
    * @param facts of the topic that the rule names for this dead letter; null = not known
    * @param verdict what the ledger says about it
+   * @param unreadable why it cannot be decoded as asked; null = it can, or nobody asked
    */
-  judge(letter: DeadLetter, outgoing: Outgoing, facts: TargetFacts | null, {fact}: LedgerVerdict): Judgement {
+  judge(
+    letter: DeadLetter,
+    outgoing: Outgoing,
+    facts: TargetFacts | null,
+    {fact}: LedgerVerdict,
+    unreadable: string | null = null,
+  ): Judgement {
     const {record, failure} = letter
     const {target, readTopics, nowMs, parking} = this.#rules
     const destination = resolveDestination(target, {...record, key: outgoing.key}, failure, facts)
@@ -75,6 +82,7 @@ export class Judge {
       nowMs,
       parking,
       stale: fact?.stale === true ? fact : null,
+      unreadable,
     }
     const fate = this.tally.judge(subject, letter.address)
     if (fate !== 'send') return {fate, outgoing}

@@ -8,9 +8,12 @@ import type {Cluster} from '../kafka/ports.ts'
 import type {CompressionType} from '../kafka/records/types.ts'
 import {compileFilters} from '../select/compile.ts'
 import type {FrozenSelection} from '../select/selection.ts'
+import type {Decoders} from '../serde/index.ts'
 import {parseCheckDecisions} from './check-names.ts'
 import type {CheckDecisions} from './check-names.ts'
 import type {Fate} from './check-tally.ts'
+import {certainlyNeedsRegistry, decodersOf, firstProblem} from './converters.ts'
+import {decodeForFilters} from './filter-decoding.ts'
 import {dialectsUnder} from './header-policy.ts'
 import type {HeaderPolicy} from './header-policy.ts'
 import {OriginWindow} from './from-origin-window.ts'
@@ -23,7 +26,7 @@ import type {PartitionOffsets} from './offset-set.ts'
 import {OriginTable, payloadChecksum} from './origins.ts'
 import type {Outgoing, TimestampRule} from './outgoing.ts'
 import {DEFAULT_ERRORS, PLAN_VERSION} from './plan.ts'
-import type {PlanErrors, PlanRange, ReplayPlan} from './plan.ts'
+import type {PlanDecode, PlanErrors, PlanRange, ReplayPlan} from './plan.ts'
 import {parkingSizeText} from './parked-copy.ts'
 import {lookAtParking} from './plan-parking.ts'
 import {rangeKey, toPlanRange} from './plan-selection.ts'
@@ -45,6 +48,8 @@ export interface PlanDeps {
   readonly ledger?: LedgerView | null | undefined
   /** What was found out about the ledger topic itself, by check. */
   readonly ledgerFindings?: readonly LedgerFinding[] | undefined
+  /** Read keys and values; needed with `PlanInput.decode`. */
+  readonly decoders?: Decoders | null | undefined
   /** Told now and then how many dead letters were looked at. */
   readonly onProgress?: ((read: number) => void) | undefined
 }
@@ -77,6 +82,8 @@ export interface PlanInput {
   readonly resendUnknown?: boolean | undefined
   /** Send the record at the origin in place of the dead letter's copy. Left out counts as false. */
   readonly fromOrigin?: boolean | undefined
+  /** Decode keys and values, for filters and before they are sent. Left out = filters read JSON and text. */
+  readonly decode?: Omit<PlanDecode, 'registry'> | undefined
   readonly maxAttempts: number
   /** Left out counts as `DEFAULT_ERRORS`. */
   readonly errors?: PlanErrors | undefined
@@ -111,6 +118,9 @@ export async function planReplay(
   return new Planner(deps, input).plan(options)
 }
 
+/** How keys and values are read while planning. */
+type PlanReading = NonNullable<ReturnType<typeof decodersOf>>
+
 /** A dead letter whose origin has to be fetched first. */
 interface Next {
   readonly verdict: LedgerVerdict
@@ -131,6 +141,7 @@ class Planner {
   readonly #nowMs: bigint
   readonly #blind = new Set<string>()
   readonly #unsettled = new UnsettledLetters()
+  readonly #reading: PlanReading | null
   readonly #originReader: OriginReader | null
   readonly #window: OriginWindow<Next> | null
 
@@ -141,6 +152,8 @@ class Planner {
     this.#topics = new TargetTopics(deps.target)
     this.#exclude = OffsetSet.from(input.exclude ?? [])
     this.#nowMs = BigInt(deps.clock.now())
+    const decode = input.decode === undefined ? {} : {decode: {...input.decode, registry: true}}
+    this.#reading = decodersOf(decode, deps.decoders)
     this.#originReader = input.fromOrigin === true ? new OriginReader(deps, {readRate: input.readRate}) : null
     this.#window =
       this.#originReader === null
@@ -168,9 +181,10 @@ class Planner {
     const {selection, readRate} = this.#input
     const {source} = this.#deps
     const dialects = dialectsUnder(this.#input.headers)
-    const filters = await compileFilters(selection.filters, {dialects})
+    const decoding = this.#reading === null ? null : decodeForFilters(selection.filters, this.#reading.decoders)
+    const filters = await compileFilters(selection.filters, {dialects, decode: decoding?.decode ?? null})
     const create = (record: KafkaRecord): DeadLetter => createDeadLetter(record, dialects)
-    const read = {...options, readRate, createDeadLetter: create}
+    const read = {...options, readRate, createDeadLetter: create, prepare: decoding?.prepare}
     const {tail} = selection
     const include = tail === null ? null : await selectTail(source, selection, filters, tail, read)
     const scan = scanRecords(source, {...selection, tail: null}, filters, read)
@@ -219,7 +233,9 @@ class Planner {
     options: {readonly signal?: AbortSignal | undefined},
   ): Promise<void> {
     const facts = await this.#facts(targetTopic(this.#input.target, letter.failure), options)
-    const judgement = this.#judge.judge(letter, this.#judge.prepare(letter, verdict), facts, verdict)
+    const prepared = this.#judge.prepare(letter, verdict)
+    const unreadable = this.#reading === null ? null : await this.#unreadable(this.#reading, prepared)
+    const judgement = this.#judge.judge(letter, prepared, facts, verdict, unreadable)
     if (judgement.fate !== 'send') {
       this.#totals.add(judgement.fate)
       return
@@ -228,6 +244,14 @@ class Planner {
     const repeated = this.#repeated(letter, destination, outgoing)
     this.#totals.add(repeated, destination, outgoing.bytes)
     if (repeated === 'send') this.#totals.sample(letter, destination, outgoing)
+  }
+
+  /** A registry that does not answer says nothing about a record. */
+  async #unreadable({decode, decoders}: PlanReading, outgoing: Outgoing): Promise<string | null> {
+    const problem = await firstProblem(decoders, decode, outgoing)
+    if (problem === null || !problem.transient) return problem?.text ?? null
+    this.#judge.tally.unknown('schema', problem.text)
+    return null
   }
 
   /** Before the dead letters: whether their copies fit is a check of each. */
@@ -344,6 +368,10 @@ class Planner {
     return 'send'
   }
 
+  #decode({decode, decoders}: PlanReading): PlanDecode {
+    return {...decode, registry: decoders.hasAsked || certainlyNeedsRegistry(decode)}
+  }
+
   #toPlan(ranges: readonly PlanRange[], include: OffsetSet | null): ReplayPlan {
     const {input, deps} = {input: this.#input, deps: this.#deps}
     const {selection} = input
@@ -372,6 +400,7 @@ class Planner {
       handled: input.handled,
       ...(input.resendUnknown === true ? {resendUnknown: true as const} : {}),
       ...(this.#originReader === null ? {} : {fromOrigin: {topics: this.#originReader.topics()}}),
+      ...(this.#reading === null ? {} : {decode: this.#decode(this.#reading)}),
       maxAttempts: input.maxAttempts,
       errors: input.errors ?? DEFAULT_ERRORS,
       parking,

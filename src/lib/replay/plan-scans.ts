@@ -5,6 +5,7 @@ import type {RecordScan} from '../dead-letter/scan-records.ts'
 import type {Cluster} from '../kafka/ports.ts'
 import type {KafkaRecord} from '../kafka/record.ts'
 import {compileFilters} from '../select/compile.ts'
+import type {FilterDecoding} from './filter-decoding.ts'
 import {dialectsUnder} from './header-policy.ts'
 import {MAX_STREAMS} from './order.ts'
 import {toFrozenSelection} from './plan-selection.ts'
@@ -15,11 +16,16 @@ export async function openScans(
   source: Cluster,
   plan: ReplayPlan,
   options: {readonly signal: AbortSignal; readonly readRate?: number | undefined},
+  decoding: FilterDecoding | null = null,
 ): Promise<readonly RecordScan[]> {
   const selection = toFrozenSelection(plan.source)
   const dialects = dialectsUnder(plan.headers)
-  const filters = await compileFilters(plan.source.filters, {dialects})
-  const read = {...options, createDeadLetter: (record: KafkaRecord) => createDeadLetter(record, dialects)}
+  const filters = await compileFilters(plan.source.filters, {dialects, decode: decoding?.decode ?? null})
+  const read = {
+    ...options,
+    prepare: decoding?.prepare,
+    createDeadLetter: (record: KafkaRecord) => createDeadLetter(record, dialects),
+  }
   const scanOf = (ranges: typeof selection.ranges): RecordScan =>
     scanRecords(source, {...selection, ranges}, filters, {...read, order: 'arrival'})
   if (plan.order === 'dlq') return [scanOf(selection.ranges)]

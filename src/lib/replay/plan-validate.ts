@@ -1,6 +1,7 @@
 import {isFailureField} from '../dialects/mapped-fields.ts'
 import {UsageError} from '../errors.ts'
 import {parseFilterSpec} from '../select/filter-spec.ts'
+import {parseAskedFormats} from '../serde/index.ts'
 import {CHECKS} from './checks.ts'
 import {DEFAULT_ERRORS, PLAN_VERSION} from './plan.ts'
 import type {ReplayPlan} from './plan.ts'
@@ -127,6 +128,18 @@ const ledger: Rule = (value, at) => {
   object({kind: oneOf('topic', 'file', 'archive', 'none'), ...members})(value, at)
 }
 
+const decodeFormat =
+  (part: 'key' | 'value'): Rule =>
+  (value, at) => {
+    text(value, at)
+    try {
+      parseAskedFormats([`${part}=${String(value)}`])
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error
+      fail(at, 'a format that --decode takes')
+    }
+  }
+
 const errors = object({
   tolerance: oneOf('none', 'all'),
   retryTimeoutMs: int64,
@@ -212,6 +225,10 @@ const planMembers = {
 const optionalMembers = {
   resendUnknown: oneOf(true),
   fromOrigin: object({topics: list(object({topic: text, topicId: orNull(text)}))}),
+  decode: (value: unknown, at: string) => {
+    const parts = (['key', 'value'] as const).filter(part => isObject(value) && part in value)
+    object({registry: flag, ...Object.fromEntries(parts.map(part => [part, decodeFormat(part)]))})(value, at)
+  },
 }
 
 const plan: Rule = (value, at) => {

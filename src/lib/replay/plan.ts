@@ -48,6 +48,15 @@ export const DEFAULT_ERRORS: PlanErrors = {
   logIncludeMessages: false,
 }
 
+/** How keys and values are read. What a registry says is no part of it, nor is its address: whoever executes the plan has one. */
+export interface PlanDecode {
+  /** What a record has to be readable as to be sent, as `--decode` takes it; absent = nothing is asked. */
+  readonly key?: string
+  readonly value?: string
+  /** The plan was made with schemas of a registry: it is executed with one, else without. */
+  readonly registry: boolean
+}
+
 /** One frozen range of a plan: from <= offset < to. */
 export interface PlanRange {
   readonly topic: string
@@ -132,6 +141,8 @@ export interface ReplayPlan {
   readonly resendUnknown?: true
   /** What is sent is the record at the origin, as it stands in these topics; absent = the dead letter's own copy. */
   readonly fromOrigin?: {readonly topics: readonly OriginTopic[]}
+  /** Keys and values are decoded, for filters and before they are sent; absent = filters read JSON and text. */
+  readonly decode?: PlanDecode
   /** Replays of one chain of dead letters; what was replayed that often is parked or held. */
   readonly maxAttempts: number
   readonly errors: PlanErrors

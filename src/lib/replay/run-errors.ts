@@ -1,12 +1,14 @@
 import type {Clock} from '../clock.ts'
 import type {RandomSource} from '../connect-engine/backoff.ts'
 import {RetryWithToleranceOperator} from '../connect-engine/engine.ts'
-import {ConnectException, isJavaError} from '../connect-engine/errors.ts'
+import {ConnectException, isConnectRetriable, isJavaError} from '../connect-engine/errors.ts'
 import {consumedRecordText, LogReporter} from '../connect-engine/log-reporter.ts'
 import {ErrorHandlingMetrics} from '../connect-engine/metrics.ts'
 import type {MetricsSnapshot} from '../connect-engine/metrics.ts'
+import {ProcessingContext} from '../connect-engine/processing-context.ts'
 import type {LogSink} from '../connect-engine/reporter.ts'
-import {BugError, isKdlqError, KafkaError, RecordError} from '../errors.ts'
+import type {Stage} from '../connect-engine/stage.ts'
+import {BugError, isKdlqError, KafkaError, RecordError, UnreachableError} from '../errors.ts'
 import type {KdlqError} from '../errors.ts'
 import type {KafkaRecord} from '../kafka/record.ts'
 import {isWritten} from './chunk.ts'
@@ -20,6 +22,10 @@ import {produceException} from './produce-exception.ts'
 /** Stand for the classes that failed, in headers and log: what kdlq runs at a stage has no Java name. */
 const TRANSFORMATION_CLASS = 'kdlq.replay.Transformation'
 const PRODUCE_CLASS = 'kdlq.replay.Producer'
+const CONVERTERS = {
+  key: {stage: 'KEY_CONVERTER', className: 'kdlq.replay.KeyConverter'},
+  value: {stage: 'VALUE_CONVERTER', className: 'kdlq.replay.ValueConverter'},
+} as const
 
 /** What the error handling of a run works with. */
 export interface RunErrorsDeps {
@@ -54,6 +60,8 @@ export class RunErrors {
   readonly #plan: ReplayPlan
   readonly #metrics: ErrorHandlingMetrics
   readonly #engine: RetryWithToleranceOperator<KafkaRecord>
+  /** For what concerns no single record. */
+  readonly #asking: RetryWithToleranceOperator<KafkaRecord>
   readonly #parking: ParkingReporter | null
 
   constructor(deps: RunErrorsDeps, {plan, run}: {readonly plan: ReplayPlan; readonly run: string}) {
@@ -64,15 +72,17 @@ export class RunErrors {
     const metrics = new ErrorHandlingMetrics({...task, clock})
     this.#plan = plan
     this.#metrics = metrics
-    this.#engine = new RetryWithToleranceOperator({
-      clock,
-      config: {
-        retryTimeoutMs: BigInt(errors.retryTimeoutMs),
-        retryDelayMaxMs: BigInt(errors.retryDelayMaxMs),
-        tolerance: errors.tolerance,
-      },
-      metrics,
-      ...(random === undefined ? {} : {random}),
+    const config = {
+      retryTimeoutMs: BigInt(errors.retryTimeoutMs),
+      retryDelayMaxMs: BigInt(errors.retryDelayMaxMs),
+      tolerance: errors.tolerance,
+    }
+    const options = {clock, config, metrics, ...(random === undefined ? {} : {random})}
+    this.#engine = new RetryWithToleranceOperator(options)
+    this.#asking = new RetryWithToleranceOperator({
+      ...options,
+      config: {...config, tolerance: 'none'},
+      metrics: new ErrorHandlingMetrics({...task, clock}),
     })
     const logReporter = new LogReporter<KafkaRecord>({
       ...task,
@@ -110,10 +120,29 @@ export class RunErrors {
     entry: ChunkEntry,
     operation: () => V | Promise<V>,
   ): StageOutcome<V> | Promise<StageOutcome<V>> {
+    return this.#execute(entry, operation, 'TRANSFORMATION', TRANSFORMATION_CLASS)
+  }
+
+  /** The stage KEY_CONVERTER or VALUE_CONVERTER; as `transform`. */
+  convert<V extends object>(
+    entry: ChunkEntry,
+    part: 'key' | 'value',
+    operation: () => V | Promise<V>,
+  ): StageOutcome<V> | Promise<StageOutcome<V>> {
+    const {stage, className} = CONVERTERS[part]
+    return this.#execute(entry, operation, stage, className)
+  }
+
+  #execute<V extends object>(
+    entry: ChunkEntry,
+    operation: () => V | Promise<V>,
+    stage: Stage,
+    className: string,
+  ): StageOutcome<V> | Promise<StageOutcome<V>> {
     const context = new FailedLetter(entry, null)
     let value: V | null | Promise<V | null>
     try {
-      value = this.#engine.execute(context, operation, 'TRANSFORMATION', TRANSFORMATION_CLASS)
+      value = this.#engine.execute(context, operation, stage, className)
     } catch (thrown) {
       return stageFailed(context, thrown)
     }
@@ -124,10 +153,29 @@ export class RunErrors {
     )
   }
 
+  /**
+   * Repeat what concerns no single record as long as the plan's retries allow. Counts and reports nothing.
+   * @throws UnreachableError for a RetriableException that stays
+   */
+  async ask(operation: () => Promise<void>): Promise<void> {
+    try {
+      await this.#asking.execute(new ProcessingContext<KafkaRecord>(null), operation, 'VALUE_CONVERTER', null)
+    } catch (thrown) {
+      const cause = thrown instanceof ConnectException ? thrown.cause : thrown
+      if (!isConnectRetriable(cause)) throw thrown
+      throw new UnreachableError(cause instanceof Error ? cause.message : String(cause), {
+        code: 'E_REGISTRY',
+        hints: ['resume when the registry answers, or give it time with --errors-retry-timeout'],
+        cause,
+      })
+    }
+  }
+
   /** Give up whatever is being tried again, unreported: the run ends before the record was done. */
   stop(): void {
     this.#engine.setReporters([])
     this.#engine.triggerStop()
+    this.#asking.triggerStop()
   }
 
   /** Report what the target refused, at KAFKA_PRODUCE. */

@@ -3,6 +3,7 @@ import type {RandomSource} from '../connect-engine/backoff.ts'
 import type {MetricsSnapshot} from '../connect-engine/metrics.ts'
 import type {LogSink} from '../connect-engine/reporter.ts'
 import type {Cluster} from '../kafka/ports.ts'
+import type {Decoders} from '../serde/index.ts'
 import type {OpenDelivery} from './delivery.ts'
 import type {ReplayPlan} from './plan.ts'
 
@@ -16,6 +17,8 @@ export interface RunDeps {
   readonly onErrorLogged?: LogSink | undefined
   /** Jitter of retries; absent = the runtime's random numbers. */
   readonly random?: RandomSource | undefined
+  /** Read keys and values as the plan's `decode` says; only a plan with that needs them. */
+  readonly decoders?: Decoders | null | undefined
   /** Opens the run's delivery once it is sure to write; default: an idempotent producer without a ledger. */
   readonly openDelivery?: OpenDelivery | undefined
 }

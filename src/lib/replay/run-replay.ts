@@ -7,9 +7,12 @@ import type {RecordCursor} from '../kafka/records/types.ts'
 import {parseCheckDecisions} from './check-names.ts'
 import {ChunkSender} from './chunk-sender.ts'
 import type {ChunkEntry, ParkingReason} from './chunk.ts'
+import {Converters, decodersOf, partsOf, READABLE} from './converters.ts'
+import type {Reading} from './converters.ts'
 import type {Delivery} from './delivery.ts'
 import {EarlierProcesses} from './earlier-processes.ts'
 import {endDelivery, isFenced} from './end-delivery.ts'
+import {decodeForFilters} from './filter-decoding.ts'
 import {originOf} from './from-origin-letter.ts'
 import {OriginWindow} from './from-origin-window.ts'
 import {OriginReader} from './from-origin.ts'
@@ -57,6 +60,7 @@ export async function runReplay(
   input: RunInput,
   {signal}: {readonly signal?: AbortSignal | undefined} = {},
 ): Promise<ReplayOutcome> {
+  decodersOf(input.plan, deps.decoders)
   await verifyPlan(deps, input.plan, {signal})
   const delivery = await openDelivery(deps, input, signal)
   return new Run(deps, input, delivery).execute(signal ?? new AbortController().signal)
@@ -92,6 +96,9 @@ class Run {
   readonly #delivery: Delivery | null
   readonly #sender: ChunkSender | null
   readonly #earlier: EarlierProcesses
+  readonly #reading: ReturnType<typeof decodersOf>
+  /** Null = what goes out is not decoded. */
+  readonly #converters: Converters | null
   readonly #window: OriginWindow<Next & {readonly signal: AbortSignal}> | null
   /** Records that were prepared without a pause. */
   #unbroken = 0
@@ -115,6 +122,11 @@ class Run {
     this.#capped = OffsetSet.from(plan.source.held)
     this.#notes = new NotedLetters(delivery, this.#state)
     this.#errors = new RunErrors(deps, input)
+    this.#reading = decodersOf(plan, deps.decoders)
+    this.#converters =
+      this.#reading === null || partsOf(this.#reading.decode).length === 0
+        ? null
+        : new Converters(this.#reading, {errors: this.#errors, skips: plan.skip.includes('schema')})
     this.#delivery = delivery
     this.#earlier = new EarlierProcesses(delivery, this.#state, {
       budget: this.#budget,
@@ -145,7 +157,11 @@ class Run {
     const signal = AbortSignal.any([outer, inner.signal])
     const timer = new AbortController()
     const timeUp = this.#stopAfter(maxDurationMs, inner, timer.signal)
-    const scans = await openScans(this.#deps.source, plan, {signal, readRate})
+    const decoding =
+      this.#reading === null
+        ? null
+        : decodeForFilters(plan.source.filters, this.#reading.decoders, operation => this.#errors.ask(operation))
+    const scans = await openScans(this.#deps.source, plan, {signal, readRate}, decoding)
     let stop: StopReason | null = null
     let error: unknown = null
     try {
@@ -261,15 +277,23 @@ class Run {
   }
 
   /** From what the dead letter (or its origin) holds to a record in the chunk. */
-  async #prepare(letter: DeadLetter, {entry, verdict, cursor, out}: Next, signal: AbortSignal): Promise<void> {
-    const {sender} = out
+  async #prepare(letter: DeadLetter, next: Next, signal: AbortSignal): Promise<void> {
+    const {
+      entry,
+      verdict,
+      cursor,
+      out: {sender},
+    } = next
     const {plan} = this.#input
     const topic = targetTopic(plan.target, letter.failure)
     const facts = topic === null ? null : (this.#facts.get(topic) ?? null)
     const prepared = this.#outgoing(letter, entry, verdict, sender, signal)
     const outgoing = prepared instanceof Promise ? await prepared : prepared
     if (outgoing === null) return
-    const judgement = this.#judge.judge(letter, outgoing, facts, verdict)
+    const converted = this.#converters === null ? READABLE : this.#convert(this.#converters, outgoing, next, signal)
+    const reading = converted instanceof Promise ? await converted : converted
+    if (reading === null) return
+    const judgement = this.#judge.judge(letter, outgoing, facts, verdict, reading.problem)
     if (judgement.fate !== 'send') {
       const origin = originOf(letter)
       if (judgement.fate === 'skip') this.#state.skip()
@@ -298,12 +322,24 @@ class Run {
     return outcome.kind === 'done' ? outcome.value : this.#notReady(outcome, entry, sender, signal)
   }
 
-  async #retried(
-    pending: Promise<StageOutcome<Outgoing>>,
+  /** The stages KEY_CONVERTER and VALUE_CONVERTER; as `#outgoing`. */
+  #convert(
+    converters: Converters,
+    outgoing: Outgoing,
+    {entry, out: {sender}}: Next,
+    signal: AbortSignal,
+  ): Reading | null | Promise<Reading | null> {
+    const outcome = converters.read(entry, outgoing)
+    if (outcome instanceof Promise) return this.#retried(outcome, entry, sender, signal)
+    return outcome.kind === 'done' ? outcome.value : this.#notReady(outcome, entry, sender, signal)
+  }
+
+  async #retried<V>(
+    pending: Promise<StageOutcome<V>>,
     entry: ChunkEntry,
     sender: ChunkSender,
     signal: AbortSignal,
-  ): Promise<Outgoing | null> {
+  ): Promise<V | null> {
     // Owned below, behind what was collected so far.
     pending.catch(() => undefined)
     await sender.flush(signal)
@@ -312,7 +348,7 @@ class Run {
   }
 
   async #notReady(
-    {error, copy, exceeded}: Extract<StageOutcome<Outgoing>, {readonly kind: 'failed'}>,
+    {error, copy, exceeded}: Extract<StageOutcome<unknown>, {readonly kind: 'failed'}>,
     entry: ChunkEntry,
     sender: ChunkSender,
     signal: AbortSignal,

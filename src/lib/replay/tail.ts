@@ -22,7 +22,7 @@ export async function selectTail(
   selection: FrozenSelection,
   filters: CompiledFilters,
   count: number,
-  options: Pick<ScanOptions, 'signal' | 'readRate'> = {},
+  options: Pick<ScanOptions, 'signal' | 'readRate' | 'prepare' | 'createDeadLetter'> = {},
 ): Promise<OffsetSet> {
   let kept: Entry[] = []
   for await (const scanned of scanRecords(cluster, {...selection, tail: null}, filters, options)) {

@@ -63,3 +63,8 @@ function isObject(json: unknown): json is Readonly<Record<string, unknown>> {
 function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every(item => typeof item === 'string')
 }
+
+/** True when a `--where` looks into keys or values. */
+export function asksForPayload({include, exclude}: FilterSpec): boolean {
+  return [...(include.where ?? []), ...(exclude.where ?? [])].some(text => /\b(?:key|value)\b/.test(text))
+}

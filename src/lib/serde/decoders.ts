@@ -3,7 +3,6 @@ import type {CompiledSchema} from './compiled.ts'
 import {toProblem} from './fault.ts'
 import type {AskedFormat, DecodeFormat, DecodeFormats} from './format.ts'
 import {AUTO_FORMATS} from './format.ts'
-import type {SchemaRef} from './framing.ts'
 import {PartDecoder, type Engines} from './part-decoder.ts'
 import type {SchemaStore} from './registry/store.ts'
 import {loadSchemaFile} from './schema-file.ts'
@@ -17,10 +16,18 @@ export type Payloads = Pick<KafkaRecord, 'key' | 'value' | 'headers'>
 export interface Decoders {
   /** Asks the registry for the schemas that `decode` will need; undefined when none has to be asked for. @throws the signal's reason */
   prepare(record: Payloads): Promise<void> | undefined
+  /** As `prepare`, for one of the two. */
+  preparePart(part: Part, record: Payloads): Promise<void> | undefined
   /** What is known now: without `prepare`, a schema that was not asked for is an error of the record. */
   decode(record: Payloads, options?: DecodeOptions): DecodedRecord
+  /** As `decode`, for one of the two. */
+  decodePart(part: Part, record: Payloads, options?: DecodeOptions): DecodedPart
   /** `prepare` and `decode`. */
   decodeFetched(record: Payloads, options?: DecodeOptions): Promise<DecodedRecord>
+  /** A registry that did not answer is asked at the next `prepare`, not only after a pause. */
+  askAgain(): void
+  /** True once a schema had to be asked for. */
+  readonly hasAsked: boolean
   /** Problems of the registry as a whole, each once. */
   readonly troubles: readonly DecodeProblem[]
 }
@@ -59,10 +66,15 @@ async function loadEngines({key, value}: DecodeFormats): Promise<Engines> {
 class AllDecoders implements Decoders {
   readonly #store: SchemaStore
   readonly #parts: Readonly<Record<Part, PartDecoder>>
+  #hasAsked = false
 
   constructor(store: SchemaStore, parts: Readonly<Record<Part, PartDecoder>>) {
     this.#store = store
     this.#parts = parts
+  }
+
+  get hasAsked(): boolean {
+    return this.#hasAsked
   }
 
   get troubles(): readonly DecodeProblem[] {
@@ -70,17 +82,24 @@ class AllDecoders implements Decoders {
   }
 
   prepare(record: Payloads): Promise<void> | undefined {
-    const {key, value} = this.#parts
-    const wanted = [key.wants(record.key, record.headers), value.wants(record.value, record.headers)].filter(
-      (want): want is {ref: SchemaRef; message: string | null} => want !== null,
-    )
-    const unknown = wanted.filter(({ref, message}) => this.#store.known(ref, message) === null)
-    if (unknown.length === 0) return undefined
-    return Promise.all(unknown.map(({ref, message}) => this.#store.load(ref, message))).then(() => undefined)
+    const key = this.preparePart('key', record)
+    const value = this.preparePart('value', record)
+    return key === undefined || value === undefined ? (key ?? value) : Promise.all([key, value]).then(() => undefined)
+  }
+
+  preparePart(part: Part, record: Payloads): Promise<void> | undefined {
+    const want = this.#parts[part].wants(record[part], record.headers)
+    if (want === null || this.#store.known(want.ref, want.message) !== null) return undefined
+    this.#hasAsked = true
+    return this.#store.load(want.ref, want.message)
+  }
+
+  askAgain(): void {
+    this.#store.askAgain()
   }
 
   decode(record: Payloads, options: DecodeOptions = {}): DecodedRecord {
-    return {key: this.#decode('key', record, options), value: this.#decode('value', record, options)}
+    return {key: this.decodePart('key', record, options), value: this.decodePart('value', record, options)}
   }
 
   async decodeFetched(record: Payloads, options: DecodeOptions = {}): Promise<DecodedRecord> {
@@ -88,7 +107,7 @@ class AllDecoders implements Decoders {
     return this.decode(record, options)
   }
 
-  #decode(part: Part, record: Payloads, options: DecodeOptions): DecodedPart {
+  decodePart(part: Part, record: Payloads, options: DecodeOptions = {}): DecodedPart {
     try {
       return this.#parts[part].decode(record[part], record.headers, options)
     } catch (error) {

@@ -35,3 +35,10 @@ export function toProblem(error: unknown, step: DecodeStep): DecodeProblem {
   const line = (text.split('\n')[0] ?? '').slice(0, 300)
   return {step, message: line === '' ? 'failed without a reason' : line}
 }
+
+const TRANSIENT: ReadonlySet<RegistryReason> = new Set(['unreachable', 'timeout', 'server-error'])
+
+/** True when the registry did not answer: asking again may help, and says nothing about the payload. */
+export function isTransient({reason}: DecodeProblem): boolean {
+  return reason !== undefined && TRANSIENT.has(reason)
+}

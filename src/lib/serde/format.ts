@@ -1,5 +1,5 @@
 import {UsageError} from '../errors.ts'
-import type {SchemaRef} from './framing.ts'
+import {formatRef, type SchemaRef} from './framing.ts'
 import type {Part} from './types.ts'
 
 /** Formats that a person may ask for. */
@@ -56,13 +56,34 @@ export function isDecodeWord(text: string): boolean {
  * @throws UsageError
  */
 export function parseDecodeFormats(texts: readonly string[], flag = '--decode'): DecodeFormats {
-  const formats: Record<Part, DecodeFormat> = {...AUTO_FORMATS}
+  return {...AUTO_FORMATS, ...parseAskedFormats(texts, flag)}
+}
+
+/** As `parseDecodeFormats`, without what was not asked for. @throws UsageError */
+export function parseAskedFormats(texts: readonly string[], flag = '--decode'): Partial<DecodeFormats> {
+  const formats: Partial<Record<Part, DecodeFormat>> = {}
   for (const text of texts.flatMap(one => one.split(/,(?=(?:key|value)=)/))) {
     const match = /^(key|value)=(.*)$/.exec(text)
     const part: Part = match?.[1] === 'key' ? 'key' : 'value'
     formats[part] = parseFormat(match?.[2] ?? text, flag)
   }
   return formats
+}
+
+/** As `parseDecodeFormats` takes it, without the part. */
+export function formatDecodeFormat({format, schema}: DecodeFormat): string {
+  if (schema === null) return format
+  const name = schema.kind === 'file' ? schema.path : subjectText(schema.ref)
+  return `${format}:${name}${schema.message === null ? '' : `#${schema.message}`}`
+}
+
+function subjectText(ref: SchemaRef): string {
+  return ref.kind === 'subject' ? `${ref.subject}@${ref.version}` : formatRef(ref)
+}
+
+/** True when payloads of this format cannot be read without a registry; `auto` may do without. */
+export function needsRegistry({format, schema}: DecodeFormat): boolean {
+  return schema === null ? WITH_SCHEMA.includes(format) : schema.kind === 'registry'
 }
 
 function parseFormat(text: string, flag: string): DecodeFormat {

@@ -1,6 +1,17 @@
 /** Bytes to values: what other folders use of this one. */
 export {createDecoders, type Decoders, type Payloads} from './decoders.ts'
-export {AUTO_FORMATS, type AskedFormat, DECODE_FORMATS, isDecodeWord, parseDecodeFormats} from './format.ts'
+export {isTransient} from './fault.ts'
+export {
+  AUTO_FORMATS,
+  type AskedFormat,
+  DECODE_FORMATS,
+  type DecodeFormats,
+  formatDecodeFormat,
+  isDecodeWord,
+  needsRegistry,
+  parseAskedFormats,
+  parseDecodeFormats,
+} from './format.ts'
 export {createRegistryStore, type RegistryConfig} from './registry/index.ts'
 export {parseRegistryUrls} from './registry/url.ts'
 export {springTypes} from './spring.ts'

@@ -1,7 +1,7 @@
 import type {Clock} from '../../clock.ts'
 import {compileSchema} from '../compile.ts'
 import type {CompiledSchema} from '../compiled.ts'
-import {DecodeFault, toProblem} from '../fault.ts'
+import {DecodeFault, isTransient, toProblem} from '../fault.ts'
 import {formatRef, type SchemaRef} from '../framing.ts'
 import type {DecodeProblem, SchemaFacts} from '../types.ts'
 import type {RegistryClient, SubjectVersion} from './client.ts'
@@ -33,6 +33,8 @@ export interface SchemaStore {
   known(ref: SchemaRef, message?: string | null): Known | null
   /** Ask for it; after that `known` has an answer. Calls at the same time share one question. @throws the signal's reason */
   load(ref: SchemaRef, message?: string | null): Promise<void>
+  /** Believe no longer that the registry cannot be asked: the next `load` asks it. */
+  askAgain(): void
   /** Problems that concern the registry, not one schema, each once; for a warning. */
   readonly troubles: readonly DecodeProblem[]
 }
@@ -77,6 +79,13 @@ class Store implements SchemaStore {
     if (this.#client === null) return {kind: 'problem', problem: notAsked(ref)}
     const entry = this.#entries.get(keyOf(ref, message))
     return entry === undefined || entry.until <= this.#clock.monotonic() ? null : entry.known
+  }
+
+  askAgain(): void {
+    this.#paused = null
+    for (const [key, {known}] of this.#entries) {
+      if (known.kind === 'problem' && isTransient(known.problem)) this.#entries.delete(key)
+    }
   }
 
   async load(ref: SchemaRef, message: string | null = null): Promise<void> {
