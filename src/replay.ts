@@ -14,8 +14,10 @@ export {murmur2, partitionForKey} from './lib/replay/murmur2.ts'
 export {DEFAULT_ERRORS, PLAN_VERSION} from './lib/replay/plan.ts'
 export type {
   CheckResult,
+  DecodeRule,
   PlanCluster,
   PlanCounts,
+  PlanDecode,
   PlanErrors,
   PlanRange,
   PlanSample,
@@ -37,3 +39,5 @@ export {Throttle, TokenBucket} from './lib/replay/throttle.ts'
 export type {Rates} from './lib/replay/throttle.ts'
 export type {Delivery, OpenDelivery} from './lib/replay/delivery.ts'
 export type {ChunkWriter} from './lib/replay/write-chunk.ts'
+export {createDecoders, createRegistryStore, parseDecodeFormats, parseRegistryUrls} from './lib/serde/index.ts'
+export type {Decoders, RegistryConfig} from './lib/serde/index.ts'

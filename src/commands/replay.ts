@@ -9,7 +9,7 @@ import type {RecordFlags} from '../lib/cli/record-command.ts'
 import {isJson, type LookFlags, refuseIfClaimed, ReplayCommand} from '../lib/cli/replay-command.ts'
 import type {OpenLedger} from '../lib/cli/replay-report.ts'
 import {type ErrorFlags, toErrors} from '../lib/cli/replay-error-flags.ts'
-import {toPlanDecode} from '../lib/cli/replay-decoders.ts'
+import {toDecodeRule} from '../lib/cli/replay-decoders.ts'
 import {planFlags, type PlanFlags, runFlags, toPlanPolicy} from '../lib/cli/replay-flags.ts'
 import {archivesOf, assertAllowedTargets} from '../lib/cli/replay-target.ts'
 import {asList, type EffectiveSettings, headerMappingsOf} from '../lib/cli/config/settings.ts'
@@ -93,7 +93,7 @@ Exit codes: 0 done; 3 some records failed, were parked because they failed, are 
     const saved = flags.plan === undefined ? null : await this.#savedPlan(flags.plan, args.source ?? [], given, flags)
     const policy = saved === null ? this.#policy(flags, settings, await this.settings(flags.profile)) : null
     const request = await this.request(saved === null ? this.#sources(args.source) : [], flags)
-    const decode = saved === null ? toPlanDecode(flags, request.selection.filters) : saved.decode
+    const decode = saved === null ? toDecodeRule(flags, request.selection.filters) : saved.decode
     const decoders = await this.decoders(decode, flags)
     if (await this.printedExamples(request)) throw new UsageError('example: alone names no archive to replay')
     const archives = saved === null ? request.archives : archivesOf(saved)
@@ -130,6 +130,8 @@ Exit codes: 0 done; 3 some records failed, were parked because they failed, are 
       if (json && !flags['dry-run'] && !flags.yes && this.io.stderr.isTTY) await this.#showPlan(plan, 'stderr')
       if (!json) await this.#printPlan(plan, flags)
       if (saved === null) await this.closeScan(planned.scanned, plan.counts.selected)
+      for (const {id, level, hint} of plan.checks)
+        if (level === 'warn' && hint !== undefined) await this.say(`hint: ${id}: ${hint}`)
       if (saved === null) refuseFailedChecks(plan)
       else await verifyPlan(clusters, plan, {signal: this.signal})
       assertAllowedTargets(plan, asList(settings.allowedTargets), settings.profileName)

@@ -15,7 +15,7 @@ import {readFileLedger} from '../replay/ledger/file-ledger.ts'
 import type {LedgerAuthor} from '../replay/ledger/writer.ts'
 import type {LedgerTopic} from '../replay/ledger/types.ts'
 import {lookAtLedger, type LedgerLook, type LedgerLookInput} from '../replay/look-at-ledger.ts'
-import type {PlanDecode, ReplayPlan} from '../replay/plan.ts'
+import type {DecodeRule, ReplayPlan} from '../replay/plan.ts'
 import type {ReplayOutcome, ReplayResult} from '../replay/result.ts'
 import {runReplay} from '../replay/run-replay.ts'
 import {openTopicDelivery} from '../replay/topic-delivery.ts'
@@ -94,7 +94,7 @@ export abstract class ReplayCommand extends LedgerCommand<ReplayResult> {
 
   /** What reads keys and values for a plan, with the registry of the flags, else of the profile; null = it decodes nothing. */
   protected async decoders(
-    decode: (Omit<PlanDecode, 'registry'> & {readonly registry?: boolean}) | undefined,
+    decode: (DecodeRule & {readonly registry?: boolean}) | undefined,
     flags: RecordFlags,
   ): Promise<Decoders | null> {
     if (decode === undefined) return null

@@ -1,9 +1,8 @@
 import {readFile} from 'node:fs/promises'
 import type {Clock} from '../clock.ts'
 import {UsageError} from '../errors.ts'
-import {certainlyNeedsRegistry, decodeTexts} from '../replay/converters.ts'
-import type {PlanInput} from '../replay/plan-replay.ts'
-import type {PlanDecode} from '../replay/plan.ts'
+import {certainlyNeedsRegistry, decodeTexts} from '../replay/plan-decoding.ts'
+import type {DecodeRule} from '../replay/plan.ts'
 import {asksForPayload, type FilterSpec} from '../select/filter-spec.ts'
 import {
   createDecoders,
@@ -20,7 +19,7 @@ import type {Environment} from './io.ts'
 import {registryConfig} from './schema-registry.ts'
 
 /** What a plan has to decode; undefined = nothing. @throws UsageError for a format that there is not */
-export function toPlanDecode({decode}: DecodeFlags, filters: FilterSpec): PlanInput['decode'] {
+export function toDecodeRule({decode}: DecodeFlags, filters: FilterSpec): DecodeRule | undefined {
   if (decode === undefined && !asksForPayload(filters)) return undefined
   const {key, value} = parseAskedFormats(decode ?? [])
   return {
@@ -35,7 +34,7 @@ export function toPlanDecode({decode}: DecodeFlags, filters: FilterSpec): PlanIn
  *   used; ConfigError for a broken profile
  */
 export async function openReplayDecoders(
-  decode: Omit<PlanDecode, 'registry'> & {readonly registry?: boolean},
+  decode: DecodeRule & {readonly registry?: boolean},
   flags: Pick<ConnectionFlags, 'schema-registry' | 'timeout'>,
   settings: EffectiveSettings,
   deps: {readonly env: Environment; readonly clock: Clock; readonly signal: AbortSignal},

@@ -86,6 +86,9 @@ export async function* renderReplayPlan(plan: ReplayPlan, context: RenderContext
     return
   }
   if (plan.fromOrigin !== undefined) yield line('record', 'that stands at the origin')
+  const {key, value} = plan.decode ?? {}
+  const asked = [key === undefined ? [] : [`key ${key}`], value === undefined ? [] : [`value ${value}`]].flat()
+  if (asked.length > 0) yield line('decode', `before it is sent: ${asked.join(', ')}`)
   yield line('time', timeText(plan))
   yield line('pace', paceText(plan))
   yield line('order', orderText(plan))

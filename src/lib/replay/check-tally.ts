@@ -87,7 +87,7 @@ export class CheckTally {
         count: tally.count,
         detail: level === 'unknown' ? (tally.blind ?? '') : tally.detail,
         addresses: tally.addresses,
-        ...(level === 'refuse' ? {hint: check.hint} : {}),
+        ...(level === 'refuse' || (level === 'warn' && check.hintsAtWarning === true) ? {hint: check.hint} : {}),
       }
     })
   }

@@ -56,6 +56,8 @@ export interface CheckDefinition {
   readonly inspects: string
   /** What a person can do about it. */
   readonly hint: string
+  /** The plan holds the hint also when it only warns. */
+  readonly hintsAtWarning?: true
   /** One line about this record, or null when there is nothing to say. Absent: found by the planner itself. */
   readonly find?: (subject: CheckSubject) => string | null
   /** Why the check cannot be made against this target, or null. */
@@ -296,6 +298,7 @@ export const CHECKS: readonly CheckDefinition[] = [
     inspects:
       'records that cannot be decoded as --decode says: they fail in the run, and are parked or counted as failed',
     hint: 'look at one with kdlq show; leave them out with --skip schema, or send without --decode',
+    hintsAtWarning: true,
     find: ({unreadable}) => unreadable ?? null,
   },
   {

@@ -12,7 +12,6 @@ import type {Decoders} from '../serde/index.ts'
 import {parseCheckDecisions} from './check-names.ts'
 import type {CheckDecisions} from './check-names.ts'
 import type {Fate} from './check-tally.ts'
-import {certainlyNeedsRegistry, decodersOf, firstProblem} from './converters.ts'
 import {decodeForFilters} from './filter-decoding.ts'
 import {dialectsUnder} from './header-policy.ts'
 import type {HeaderPolicy} from './header-policy.ts'
@@ -26,10 +25,12 @@ import type {PartitionOffsets} from './offset-set.ts'
 import {OriginTable, payloadChecksum} from './origins.ts'
 import type {Outgoing, TimestampRule} from './outgoing.ts'
 import {DEFAULT_ERRORS, PLAN_VERSION} from './plan.ts'
-import type {PlanDecode, PlanErrors, PlanRange, ReplayPlan} from './plan.ts'
+import type {DecodeRule, PlanErrors, PlanRange, ReplayPlan} from './plan.ts'
 import {parkingSizeText} from './parked-copy.ts'
+import {decodersOf, toPlanDecode, whyUnreadable} from './plan-decoding.ts'
+import type {PlanReading} from './plan-decoding.ts'
 import {lookAtParking} from './plan-parking.ts'
-import {rangeKey, toPlanRange} from './plan-selection.ts'
+import {cutRanges, rangeKey, toPlanRange} from './plan-selection.ts'
 import {PlanTotals} from './plan-totals.ts'
 import type {PlanFate} from './plan-totals.ts'
 import {selectTail} from './tail.ts'
@@ -83,7 +84,7 @@ export interface PlanInput {
   /** Send the record at the origin in place of the dead letter's copy. Left out counts as false. */
   readonly fromOrigin?: boolean | undefined
   /** Decode keys and values, for filters and before they are sent. Left out = filters read JSON and text. */
-  readonly decode?: Omit<PlanDecode, 'registry'> | undefined
+  readonly decode?: DecodeRule | undefined
   readonly maxAttempts: number
   /** Left out counts as `DEFAULT_ERRORS`. */
   readonly errors?: PlanErrors | undefined
@@ -118,9 +119,6 @@ export async function planReplay(
   return new Planner(deps, input).plan(options)
 }
 
-/** How keys and values are read while planning. */
-type PlanReading = NonNullable<ReturnType<typeof decodersOf>>
-
 /** A dead letter whose origin has to be fetched first. */
 interface Next {
   readonly verdict: LedgerVerdict
@@ -152,8 +150,7 @@ class Planner {
     this.#topics = new TargetTopics(deps.target)
     this.#exclude = OffsetSet.from(input.exclude ?? [])
     this.#nowMs = BigInt(deps.clock.now())
-    const decode = input.decode === undefined ? {} : {decode: {...input.decode, registry: true}}
-    this.#reading = decodersOf(decode, deps.decoders)
+    this.#reading = decodersOf(input, deps.decoders)
     this.#originReader = input.fromOrigin === true ? new OriginReader(deps, {readRate: input.readRate}) : null
     this.#window =
       this.#originReader === null
@@ -234,7 +231,8 @@ class Planner {
   ): Promise<void> {
     const facts = await this.#facts(targetTopic(this.#input.target, letter.failure), options)
     const prepared = this.#judge.prepare(letter, verdict)
-    const unreadable = this.#reading === null ? null : await this.#unreadable(this.#reading, prepared)
+    const onUnknown = (reason: string): void => this.#judge.tally.unknown('schema', reason)
+    const unreadable = this.#reading === null ? null : await whyUnreadable(this.#reading, prepared, onUnknown)
     const judgement = this.#judge.judge(letter, prepared, facts, verdict, unreadable)
     if (judgement.fate !== 'send') {
       this.#totals.add(judgement.fate)
@@ -244,14 +242,6 @@ class Planner {
     const repeated = this.#repeated(letter, destination, outgoing)
     this.#totals.add(repeated, destination, outgoing.bytes)
     if (repeated === 'send') this.#totals.sample(letter, destination, outgoing)
-  }
-
-  /** A registry that does not answer says nothing about a record. */
-  async #unreadable({decode, decoders}: PlanReading, outgoing: Outgoing): Promise<string | null> {
-    const problem = await firstProblem(decoders, decode, outgoing)
-    if (problem === null || !problem.transient) return problem?.text ?? null
-    this.#judge.tally.unknown('schema', problem.text)
-    return null
   }
 
   /** Before the dead letters: whether their copies fit is a check of each. */
@@ -368,10 +358,6 @@ class Planner {
     return 'send'
   }
 
-  #decode({decode, decoders}: PlanReading): PlanDecode {
-    return {...decode, registry: decoders.hasAsked || certainlyNeedsRegistry(decode)}
-  }
-
   #toPlan(ranges: readonly PlanRange[], include: OffsetSet | null): ReplayPlan {
     const {input, deps} = {input: this.#input, deps: this.#deps}
     const {selection} = input
@@ -400,7 +386,7 @@ class Planner {
       handled: input.handled,
       ...(input.resendUnknown === true ? {resendUnknown: true as const} : {}),
       ...(this.#originReader === null ? {} : {fromOrigin: {topics: this.#originReader.topics()}}),
-      ...(this.#reading === null ? {} : {decode: this.#decode(this.#reading)}),
+      ...(this.#reading === null ? {} : {decode: toPlanDecode(this.#reading)}),
       maxAttempts: input.maxAttempts,
       errors: input.errors ?? DEFAULT_ERRORS,
       parking,
@@ -413,15 +399,4 @@ class Planner {
       ...this.#totals.toPlan(),
     }
   }
-}
-
-/** End the ranges where the limit was reached, so that the plan means exactly these records. */
-function cutRanges(
-  ranges: readonly PlanRange[],
-  last: {readonly range: string; readonly offset: bigint},
-): readonly PlanRange[] {
-  const index = ranges.findIndex(range => rangeKey(range) === last.range)
-  return ranges
-    .slice(0, index + 1)
-    .map(range => (rangeKey(range) === last.range ? {...range, to: String(last.offset + 1n)} : range))
 }

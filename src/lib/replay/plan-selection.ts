@@ -40,3 +40,14 @@ export function toFrozenSelection({isolationLevel, ranges, filters}: ReplayPlan[
 export function rangeKey({topic, partition, from}: {topic: string; partition: number; from: bigint | string}): string {
   return `${topic}:${partition}:${from}`
 }
+
+/** End the ranges where the limit was reached, so that the plan means exactly these records. */
+export function cutRanges(
+  ranges: readonly PlanRange[],
+  last: {readonly range: string; readonly offset: bigint},
+): readonly PlanRange[] {
+  const index = ranges.findIndex(range => rangeKey(range) === last.range)
+  return ranges
+    .slice(0, index + 1)
+    .map(range => (rangeKey(range) === last.range ? {...range, to: String(last.offset + 1n)} : range))
+}

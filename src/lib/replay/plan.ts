@@ -48,11 +48,14 @@ export const DEFAULT_ERRORS: PlanErrors = {
   logIncludeMessages: false,
 }
 
-/** How keys and values are read. What a registry says is no part of it, nor is its address: whoever executes the plan has one. */
-export interface PlanDecode {
-  /** What a record has to be readable as to be sent, as `--decode` takes it; absent = nothing is asked. */
+/** What a record has to be readable as to be sent, as `--decode` takes it; absent = nothing is asked. */
+export interface DecodeRule {
   readonly key?: string
   readonly value?: string
+}
+
+/** How a plan reads keys and values. What a registry says is no part of it, nor its address: whoever executes it has one. */
+export interface PlanDecode extends DecodeRule {
   /** The plan was made with schemas of a registry: it is executed with one, else without. */
   readonly registry: boolean
 }
@@ -91,7 +94,7 @@ export interface CheckResult {
   readonly detail: string
   /** Addresses, at most 20. */
   readonly addresses: readonly string[]
-  /** What a person can do about it; only for refusals. */
+  /** What a person can do about it; for refusals, and warnings of records that will fail. */
   readonly hint?: string
 }
 

@@ -7,12 +7,13 @@ import type {RecordCursor} from '../kafka/records/types.ts'
 import {parseCheckDecisions} from './check-names.ts'
 import {ChunkSender} from './chunk-sender.ts'
 import type {ChunkEntry, ParkingReason} from './chunk.ts'
-import {Converters, decodersOf, partsOf, READABLE} from './converters.ts'
-import type {Reading} from './converters.ts'
+import {createConverters} from './converters.ts'
+import type {Converters} from './converters.ts'
 import type {Delivery} from './delivery.ts'
 import {EarlierProcesses} from './earlier-processes.ts'
 import {endDelivery, isFenced} from './end-delivery.ts'
 import {decodeForFilters} from './filter-decoding.ts'
+import type {FilterDecoding} from './filter-decoding.ts'
 import {originOf} from './from-origin-letter.ts'
 import {OriginWindow} from './from-origin-window.ts'
 import {OriginReader} from './from-origin.ts'
@@ -26,9 +27,9 @@ import {NotedLetters} from './noted-letters.ts'
 import {openDelivery} from './open-delivery.ts'
 import {OffsetSet} from './offset-set.ts'
 import {mergeByOrigin} from './order.ts'
-import type {Outgoing} from './outgoing.ts'
 import {capHeaders, parkedCopy} from './parked-copy.ts'
 import {PlanBudget} from './plan-budget.ts'
+import {decodersOf} from './plan-decoding.ts'
 import {openScans} from './plan-scans.ts'
 import {orAbort} from './race.ts'
 import type {ReplayOutcome, StopReason} from './result.ts'
@@ -96,7 +97,7 @@ class Run {
   readonly #delivery: Delivery | null
   readonly #sender: ChunkSender | null
   readonly #earlier: EarlierProcesses
-  readonly #reading: ReturnType<typeof decodersOf>
+  readonly #decoding: FilterDecoding | null
   /** Null = what goes out is not decoded. */
   readonly #converters: Converters | null
   readonly #window: OriginWindow<Next & {readonly signal: AbortSignal}> | null
@@ -122,11 +123,12 @@ class Run {
     this.#capped = OffsetSet.from(plan.source.held)
     this.#notes = new NotedLetters(delivery, this.#state)
     this.#errors = new RunErrors(deps, input)
-    this.#reading = decodersOf(plan, deps.decoders)
-    this.#converters =
-      this.#reading === null || partsOf(this.#reading.decode).length === 0
+    const reading = decodersOf(plan, deps.decoders)
+    this.#decoding =
+      reading === null
         ? null
-        : new Converters(this.#reading, {errors: this.#errors, skips: plan.skip.includes('schema')})
+        : decodeForFilters(plan.source.filters, reading.decoders, operation => this.#errors.ask(operation))
+    this.#converters = createConverters(reading, {errors: this.#errors, skips: plan.skip.includes('schema')})
     this.#delivery = delivery
     this.#earlier = new EarlierProcesses(delivery, this.#state, {
       budget: this.#budget,
@@ -157,11 +159,7 @@ class Run {
     const signal = AbortSignal.any([outer, inner.signal])
     const timer = new AbortController()
     const timeUp = this.#stopAfter(maxDurationMs, inner, timer.signal)
-    const decoding =
-      this.#reading === null
-        ? null
-        : decodeForFilters(plan.source.filters, this.#reading.decoders, operation => this.#errors.ask(operation))
-    const scans = await openScans(this.#deps.source, plan, {signal, readRate}, decoding)
+    const scans = await openScans(this.#deps.source, plan, {signal, readRate}, this.#decoding)
     let stop: StopReason | null = null
     let error: unknown = null
     try {
@@ -287,13 +285,18 @@ class Run {
     const {plan} = this.#input
     const topic = targetTopic(plan.target, letter.failure)
     const facts = topic === null ? null : (this.#facts.get(topic) ?? null)
-    const prepared = this.#outgoing(letter, entry, verdict, sender, signal)
+    const transformed = this.#errors.transform(entry, () => this.#judge.prepare(letter, verdict))
+    const prepared = this.#after(transformed, next, signal)
     const outgoing = prepared instanceof Promise ? await prepared : prepared
     if (outgoing === null) return
-    const converted = this.#converters === null ? READABLE : this.#convert(this.#converters, outgoing, next, signal)
-    const reading = converted instanceof Promise ? await converted : converted
-    if (reading === null) return
-    const judgement = this.#judge.judge(letter, outgoing, facts, verdict, reading.problem)
+    let unreadable: string | null = null
+    if (this.#converters !== null) {
+      const converted = this.#after(this.#converters.read(entry, outgoing), next, signal)
+      const reading = converted instanceof Promise ? await converted : converted
+      if (reading === null) return
+      unreadable = reading.problem
+    }
+    const judgement = this.#judge.judge(letter, outgoing, facts, verdict, unreadable)
     if (judgement.fate !== 'send') {
       const origin = originOf(letter)
       if (judgement.fate === 'skip') this.#state.skip()
@@ -309,27 +312,12 @@ class Run {
     await sender.add(destination, entry, {cursor, outgoing, facts}, signal)
   }
 
-  /** The stage TRANSFORMATION; null = it failed, and that was dealt with. Only a retry waits, with nothing collected. */
-  #outgoing(
-    letter: DeadLetter,
-    entry: ChunkEntry,
-    verdict: LedgerVerdict,
-    sender: ChunkSender,
-    signal: AbortSignal,
-  ): Outgoing | null | Promise<Outgoing | null> {
-    const outcome = this.#errors.transform(entry, () => this.#judge.prepare(letter, verdict))
-    if (outcome instanceof Promise) return this.#retried(outcome, entry, sender, signal)
-    return outcome.kind === 'done' ? outcome.value : this.#notReady(outcome, entry, sender, signal)
-  }
-
-  /** The stages KEY_CONVERTER and VALUE_CONVERTER; as `#outgoing`. */
-  #convert(
-    converters: Converters,
-    outgoing: Outgoing,
+  /** What a stage gave; null = it failed, and that was dealt with. Only asking and retries wait, with nothing collected. */
+  #after<V>(
+    outcome: StageOutcome<V> | Promise<StageOutcome<V>>,
     {entry, out: {sender}}: Next,
     signal: AbortSignal,
-  ): Reading | null | Promise<Reading | null> {
-    const outcome = converters.read(entry, outgoing)
+  ): V | null | Promise<V | null> {
     if (outcome instanceof Promise) return this.#retried(outcome, entry, sender, signal)
     return outcome.kind === 'done' ? outcome.value : this.#notReady(outcome, entry, sender, signal)
   }

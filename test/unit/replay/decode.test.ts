@@ -2,7 +2,7 @@ import {afterEach, beforeEach, describe, expect, test} from 'vitest'
 import type {LogEvent} from '../../../src/lib/connect-engine/reporter.ts'
 import {decodeFailure} from '../../../src/lib/dialects/decode.ts'
 import type {KafkaRecord} from '../../../src/lib/kafka/record.ts'
-import {decodeTexts} from '../../../src/lib/replay/converters.ts'
+import {decodeTexts} from '../../../src/lib/replay/plan-decoding.ts'
 import {planReplay} from '../../../src/lib/replay/plan-replay.ts'
 import type {PlanInput} from '../../../src/lib/replay/plan-replay.ts'
 import {validatePlan} from '../../../src/lib/replay/plan-validate.ts'
@@ -114,6 +114,7 @@ describe('a plan that decodes', () => {
       level: 'warn',
       count: 2,
       addresses: ['orders-dlq:0:1', 'orders-dlq:0:3'],
+      hint: expect.stringContaining('--skip schema') as string,
     })
     expect(checkOf(plan)?.detail).toMatch(/^value cannot be read as avro at byte 5, reading row: /)
     expect(plan.counts).toMatchObject({selected: 4, toReplay: 4})
