@@ -8,7 +8,8 @@ import {ensureLibs} from '../../sandbox/libs.ts'
 import {type SchemaRegistryProcess, startSchemaRegistry} from '../../sandbox/schema-registry.ts'
 import {createTestAuthority, type TestAuthority} from '../../sandbox/tls.ts'
 import {kdlq} from '../cli/support/kdlq.ts'
-import {unique} from '../support/sandbox.ts'
+import {connectPlain} from '../support/kafka-client.ts'
+import {eventually, unique} from '../support/sandbox.ts'
 import {startStubRegistry} from '../support/stub-registry.ts'
 
 const CUSTOMER = {type: 'record', name: 'Customer', namespace: 'acme', fields: [{name: 'id', type: 'long'}]}
@@ -101,6 +102,17 @@ afterAll(async () => {
   await rm(folder, {recursive: true, force: true})
 })
 
+async function createTopics(names: readonly string[]): Promise<void> {
+  await using cluster = await connectPlain(inject('bootstrapServers'))
+  for (const name of names) {
+    await cluster.admin.createTopic({name, partitions: 1, replicationFactor: 1, configs: {'retention.ms': '-1'}})
+    await eventually(`topic ${name}`, async () => {
+      const [found] = await cluster.reader.topics([name])
+      return found?.error === null && found.partitions.every(({leader}) => leader !== null) ? found : null
+    })
+  }
+}
+
 function frame(id: number, ...parts: readonly Uint8Array[]): Buffer {
   const prefix = Buffer.alloc(5)
   prefix.writeInt32BE(id, 1)
@@ -159,6 +171,45 @@ describe('records of a real broker, schemas of a real registry', () => {
         .split('\n')
         .map(line => (JSON.parse(line) as {offset: string}).offset),
     ).toEqual(['0'])
+  })
+
+  test('replay --decode parks the poison record and sends the others, as they are', async () => {
+    const [target, parking, ledger] = [`${topic}-again`, `${topic}-parking`, `${topic}-ledger`]
+    await createTopics([target, parking])
+    const addresses = [0, 3].map(offset => `${topic}:0:${offset}`)
+    const flags = [
+      '--target-topic',
+      target,
+      '--partition-rule',
+      'key',
+      '--ledger',
+      `topic:${ledger}`,
+      '--create-ledger',
+    ]
+    const errors = ['--parking-topic', parking, '--errors-retry-timeout', '10s', '--yes', '--json']
+    const {code, stdout} = await kdlq(['replay', ...addresses, '--decode', 'value=avro', ...flags, ...errors], {
+      env: env(),
+    })
+    expect(JSON.parse(stdout)).toMatchObject({
+      result: {
+        counts: {selected: 2, replayed: 1, parked: 1},
+        failures: [{address: `${topic}:0:3`, state: 'parked', code: 'E_DECODE'}],
+        checks: expect.arrayContaining([
+          expect.objectContaining({id: 'schema', level: 'warn', count: 1, addresses: [`${topic}:0:3`]}),
+        ]) as unknown,
+      },
+    })
+    expect(code).toBe(3)
+    const parked = await kdlq(['inspect', parking, '-o', 'jsonl'], {env: env()})
+    expect(JSON.parse(parked.stdout)).toMatchObject({
+      failure: {
+        stage: 'VALUE_CONVERTER',
+        exception: {class: 'org.apache.kafka.connect.errors.DataException'},
+        last: {topic, partition: 0, offset: '3'},
+      },
+    })
+    const sent = await kdlq(['inspect', target, '--decode', '-o', 'jsonl'], {env: env()})
+    expect(JSON.parse(sent.stdout)).toMatchObject({decoded: {value: {by: {id: '7'}}}})
   })
 
   test('a registry that wants a certificate and a token gets them from the profile, another address gets neither', async () => {
