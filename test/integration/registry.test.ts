@@ -174,7 +174,8 @@ describe('records of a real broker, schemas of a real registry', () => {
   })
 
   test('replay --decode parks the poison record and sends the others, as they are', async () => {
-    const [target, parking, ledger] = [`${topic}-again`, `${topic}-parking`, `${topic}-ledger`]
+    const target = unique('registry-orders')
+    const [parking, ledger] = [`${target}-parking`, `${target}-ledger`]
     await createTopics([target, parking])
     const addresses = [0, 3].map(offset => `${topic}:0:${offset}`)
     const flags = [

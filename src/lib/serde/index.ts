@@ -5,7 +5,6 @@ export {
   AUTO_FORMATS,
   type AskedFormat,
   DECODE_FORMATS,
-  type DecodeFormats,
   formatDecodeFormat,
   isDecodeWord,
   needsRegistry,
