@@ -43,7 +43,7 @@ Records go to the topic and partition of their origin with their original time; 
 
 Records and their ledger entries go in one transaction: after a kill, kdlq resume goes on where the last commit was, and running the same replay again sends nothing twice. --delivery at-least-once does without transactions: what an interrupted run may have sent is listed and left out, until --resend-unknown.
 
-What the target refuses is named; with --parking-topic it goes there, with headers that say why, in the run's own transaction. The --errors-* flags mean what errors.* of a connector means.
+What the target refuses is named; with --parking-topic it goes there, with headers that say why, in the run's own transaction. With --decode, what cannot be decoded has failed before it is sent. The --errors-* flags mean what errors.* of a connector means.
 
 Exit codes: 0 done; 3 some records failed, were parked because they failed, are gone or were not reached; 6 refused or declined, nothing was written (also when this machine wrote to a ledger that is missing now); 130 and 143 stopped by a signal after the records in flight were settled.`
   static override examples = [

@@ -206,7 +206,7 @@ describe('records of a real broker, schemas of a real registry', () => {
       failure: {
         stage: 'VALUE_CONVERTER',
         exception: {class: 'org.apache.kafka.connect.errors.DataException'},
-        last: {topic, partition: 0, offset: '3'},
+        origin: {topic, partition: 0, offset: '3'},
       },
     })
     const sent = await kdlq(['inspect', target, '--decode', '-o', 'jsonl'], {env: env()})

@@ -14,6 +14,7 @@ export interface Reading {
   readonly problem: string | null
 }
 
+/** What converters report to, and how. */
 export interface ConverterOptions {
   readonly errors: RunErrors
   /** What cannot be read is left out by its check: no failure, but told. */

@@ -13,7 +13,7 @@ import type {Delivery} from './delivery.ts'
 import {EarlierProcesses} from './earlier-processes.ts'
 import {endDelivery, isFenced} from './end-delivery.ts'
 import {decodeForFilters} from './filter-decoding.ts'
-import type {FilterDecoding} from './filter-decoding.ts'
+import type {Ask} from './filter-decoding.ts'
 import {originOf} from './from-origin-letter.ts'
 import {OriginWindow} from './from-origin-window.ts'
 import {OriginReader} from './from-origin.ts'
@@ -30,6 +30,7 @@ import {mergeByOrigin} from './order.ts'
 import {capHeaders, parkedCopy} from './parked-copy.ts'
 import {PlanBudget} from './plan-budget.ts'
 import {decodersOf} from './plan-decoding.ts'
+import type {PlanReading} from './plan-decoding.ts'
 import {openScans} from './plan-scans.ts'
 import {orAbort} from './race.ts'
 import type {ReplayOutcome, StopReason} from './result.ts'
@@ -97,7 +98,7 @@ class Run {
   readonly #delivery: Delivery | null
   readonly #sender: ChunkSender | null
   readonly #earlier: EarlierProcesses
-  readonly #decoding: FilterDecoding | null
+  readonly #reading: PlanReading | null
   /** Null = what goes out is not decoded. */
   readonly #converters: Converters | null
   readonly #window: OriginWindow<Next & {readonly signal: AbortSignal}> | null
@@ -123,12 +124,8 @@ class Run {
     this.#capped = OffsetSet.from(plan.source.held)
     this.#notes = new NotedLetters(delivery, this.#state)
     this.#errors = new RunErrors(deps, input)
-    const reading = decodersOf(plan, deps.decoders)
-    this.#decoding =
-      reading === null
-        ? null
-        : decodeForFilters(plan.source.filters, reading.decoders, operation => this.#errors.ask(operation))
-    this.#converters = createConverters(reading, {errors: this.#errors, skips: plan.skip.includes('schema')})
+    this.#reading = decodersOf(plan, deps.decoders)
+    this.#converters = createConverters(this.#reading, {errors: this.#errors, skips: plan.skip.includes('schema')})
     this.#delivery = delivery
     this.#earlier = new EarlierProcesses(delivery, this.#state, {
       budget: this.#budget,
@@ -159,7 +156,14 @@ class Run {
     const signal = AbortSignal.any([outer, inner.signal])
     const timer = new AbortController()
     const timeUp = this.#stopAfter(maxDurationMs, inner, timer.signal)
-    const scans = await openScans(this.#deps.source, plan, {signal, readRate}, this.#decoding)
+    const ask: Ask = async operation => {
+      const asked = this.#errors.ask(operation)
+      // Owned by nobody once the run was told to stop.
+      asked.catch(() => undefined)
+      return orAbort(asked, signal)
+    }
+    const decoding = this.#reading === null ? null : decodeForFilters(plan.source.filters, this.#reading.decoders, ask)
+    const scans = await openScans(this.#deps.source, plan, {signal, readRate}, decoding)
     let stop: StopReason | null = null
     let error: unknown = null
     try {

@@ -64,7 +64,7 @@ function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every(item => typeof item === 'string')
 }
 
-/** True when a `--where` looks into keys or values. */
+/** True when a `--where` looks into keys or values; the `value` of a header is none. */
 export function asksForPayload({include, exclude}: FilterSpec): boolean {
-  return [...(include.where ?? []), ...(exclude.where ?? [])].some(text => /\b(?:key|value)\b/.test(text))
+  return [...(include.where ?? []), ...(exclude.where ?? [])].some(text => /(?<!\.\s*)\b(?:key|value)\b/.test(text))
 }

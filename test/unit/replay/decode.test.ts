@@ -1,6 +1,7 @@
 import {afterEach, beforeEach, describe, expect, test} from 'vitest'
 import type {LogEvent} from '../../../src/lib/connect-engine/reporter.ts'
 import {decodeFailure} from '../../../src/lib/dialects/decode.ts'
+import {InterruptedError} from '../../../src/lib/errors.ts'
 import type {KafkaRecord} from '../../../src/lib/kafka/record.ts'
 import {decodeTexts} from '../../../src/lib/replay/plan-decoding.ts'
 import {planReplay} from '../../../src/lib/replay/plan-replay.ts'
@@ -11,6 +12,7 @@ import type {ReplayPlan} from '../../../src/lib/replay/plan.ts'
 import type {ReplayOutcome} from '../../../src/lib/replay/result.ts'
 import type {RunInput} from '../../../src/lib/replay/run-input.ts'
 import {runReplay} from '../../../src/lib/replay/run-replay.ts'
+import {asksForPayload} from '../../../src/lib/select/filter-spec.ts'
 import {
   createDecoders,
   createRegistryStore,
@@ -60,6 +62,7 @@ interface World {
     readonly plan?: ReplayPlan
     readonly input?: Partial<RunInput>
     readonly decoders?: Decoders | null
+    readonly signal?: AbortSignal
   }): Promise<ReplayOutcome>
 }
 
@@ -95,6 +98,7 @@ async function world(
           deliveryTimeoutMs: 30_000,
           ...options.input,
         },
+        {signal: options.signal},
       )
     },
   }
@@ -218,18 +222,21 @@ describe('a run that decodes', () => {
     expect(there.target.calls.map(([batch]) => batch?.records)).toEqual([1, 1])
   })
 
-  test('gives up when the time for retries is over: the record failed, with a RetriableException', async () => {
-    const errors = {...DEFAULT_ERRORS, retryTimeoutMs: '1000'}
-    const there = await world([letter(0, seat(1))], {value: 'avro'}, {errors, parkingTopic: PARKING})
-    registry.mood = 'reset'
-    const {result} = await there.run()
-    expect(result.counts).toMatchObject({replayed: 0, parked: 1})
-    expect(result.failures).toMatchObject([{code: 'E_REGISTRY'}])
-    expect(result.metrics['total-retries']).toBeGreaterThan(0)
-    expect(sent(there, PARKING).map(record => decodeFailure(record).exception?.class)).toEqual([
-      'org.apache.kafka.connect.errors.RetriableException',
-    ])
-  })
+  test.each(['reset', 500] as const)(
+    'gives up when the time for retries is over: the record failed, with a RetriableException: %s',
+    async mood => {
+      const errors = {...DEFAULT_ERRORS, retryTimeoutMs: '1000'}
+      const there = await world([letter(0, seat(1))], {value: 'avro'}, {errors, parkingTopic: PARKING})
+      registry.mood = mood
+      const {result} = await there.run()
+      expect(result.counts).toMatchObject({replayed: 0, parked: 1})
+      expect(result.failures).toMatchObject([{code: 'E_REGISTRY'}])
+      expect(result.metrics['total-retries']).toBeGreaterThan(0)
+      expect(sent(there, PARKING).map(record => decodeFailure(record).exception?.class)).toEqual([
+        'org.apache.kafka.connect.errors.RetriableException',
+      ])
+    },
+  )
 
   test.each(['none', 'an unknown id', 401] as const)(
     '[BR-78] never tries a deterministic failure again: %s',
@@ -278,6 +285,30 @@ describe('--where on decoded values', () => {
     expect(error).toMatchObject({code: 'E_REGISTRY', exitCode: 5})
     expect(result.stopped).toMatchObject({reason: 'error', remaining: 2})
     expect(result.counts).toMatchObject({gone: 0, replayed: 0})
+  })
+
+  test('a signal ends the wait for a registry, however long it may be tried', async () => {
+    const there = await world(rows, {}, {errors: {...DEFAULT_ERRORS, retryTimeoutMs: '-1'}}, 'value.row > 2.0')
+    const asked = registry.requests.length
+    const stop = new AbortController()
+    Object.defineProperty(registry, 'mood', {
+      get: () => {
+        if (registry.requests.length >= asked + 3) stop.abort(new InterruptedError('SIGINT'))
+        return 'reset'
+      },
+    })
+    const {result} = await there.run({signal: stop.signal})
+    expect(result.stopped).toMatchObject({reason: 'signal', remaining: 2})
+  })
+
+  test.each([
+    ['value.row > 2.0', true],
+    ['has(key.id) || key == "7"', true],
+    ['headers.exists(h, h.name == "trace" && h . value == "abc")', false],
+    ['failure.stage == "TASK_PUT"', false],
+  ])('%s looks into a payload: %s', (where, asks) => {
+    expect(asksForPayload({include: {where: [where]}, exclude: {}})).toBe(asks)
+    expect(asksForPayload({include: {}, exclude: {where: [where]}})).toBe(asks)
   })
 
   test('a plan of an older version reads JSON and text as it did', async () => {
