@@ -18,6 +18,7 @@ import type {ParkedCopy} from './parked-copy.ts'
 import {FailedLetter, ParkingReporter} from './parking-reporter.ts'
 import type {ReplayPlan} from './plan.ts'
 import {produceException} from './produce-exception.ts'
+import {orAbort} from './race.ts'
 
 /** Stand for the classes that failed, in headers and log: what kdlq runs at a stage has no Java name. */
 const TRANSFORMATION_CLASS = 'kdlq.replay.Transformation'
@@ -155,9 +156,16 @@ export class RunErrors {
 
   /**
    * Repeat what concerns no single record as long as the plan's retries allow. Counts and reports nothing.
-   * @throws UnreachableError for a RetriableException that stays
+   * @throws UnreachableError for a RetriableException that stays; the signal's reason, without waiting
    */
-  async ask(operation: () => Promise<void>): Promise<void> {
+  async ask(operation: () => Promise<void>, signal: AbortSignal): Promise<void> {
+    const asked = this.#ask(operation)
+    // Owned by nobody once the run was told to stop.
+    asked.catch(() => undefined)
+    await orAbort(asked, signal)
+  }
+
+  async #ask(operation: () => Promise<void>): Promise<void> {
     try {
       await this.#asking.execute(new ProcessingContext<KafkaRecord>(null), operation, 'VALUE_CONVERTER', null)
     } catch (thrown) {

@@ -156,12 +156,7 @@ class Run {
     const signal = AbortSignal.any([outer, inner.signal])
     const timer = new AbortController()
     const timeUp = this.#stopAfter(maxDurationMs, inner, timer.signal)
-    const ask: Ask = async operation => {
-      const asked = this.#errors.ask(operation)
-      // Owned by nobody once the run was told to stop.
-      asked.catch(() => undefined)
-      return orAbort(asked, signal)
-    }
+    const ask: Ask = async operation => this.#errors.ask(operation, signal)
     const decoding = this.#reading === null ? null : decodeForFilters(plan.source.filters, this.#reading.decoders, ask)
     const scans = await openScans(this.#deps.source, plan, {signal, readRate}, decoding)
     let stop: StopReason | null = null
