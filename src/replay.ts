@@ -25,7 +25,7 @@ export type {
 } from './lib/replay/plan.ts'
 export {readPlanFile, writePlanFile} from './lib/replay/plan-file.ts'
 export {planReplay} from './lib/replay/plan-replay.ts'
-export type {PlanDeps, PlanInput, PlannedReplay} from './lib/replay/plan-replay.ts'
+export type {PlanDeps, PlanInput, PlannedReplay} from './lib/replay/plan-input.ts'
 export {validatePlan} from './lib/replay/plan-validate.ts'
 export {parseProvenance, PROVENANCE_HEADER} from './lib/replay/provenance.ts'
 export type {Provenance} from './lib/replay/provenance.ts'

@@ -12,7 +12,7 @@ import {sourceRef} from './ledger/names.ts'
 import {readLedger} from './ledger/read-ledger.ts'
 import type {LedgerReadOptions} from './ledger/read-ledger.ts'
 import type {LedgerTopic, LiveClaim} from './ledger/types.ts'
-import type {LedgerFinding} from './plan-replay.ts'
+import type {LedgerFinding} from './plan-input.ts'
 
 /** What is read before a plan; nothing is written. */
 export interface LedgerLookDeps {

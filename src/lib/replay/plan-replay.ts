@@ -1,31 +1,25 @@
-import type {Clock} from '../clock.ts'
 import {createDeadLetter} from '../dead-letter/dead-letter.ts'
-import type {DeadLetter, PartitionScan} from '../dead-letter/model.ts'
+import type {DeadLetter} from '../dead-letter/model.ts'
 import {scanRecords} from '../dead-letter/scan-records.ts'
 import {formatAddress, isLegalTopicName} from '../kafka/record.ts'
 import type {KafkaRecord} from '../kafka/record.ts'
-import type {Cluster} from '../kafka/ports.ts'
-import type {CompressionType} from '../kafka/records/types.ts'
 import {compileFilters} from '../select/compile.ts'
-import type {FrozenSelection} from '../select/selection.ts'
-import type {Decoders} from '../serde/index.ts'
 import {parseCheckDecisions} from './check-names.ts'
 import type {CheckDecisions} from './check-names.ts'
 import type {Fate} from './check-tally.ts'
 import {decodeForFilters} from './filter-decoding.ts'
 import {dialectsUnder} from './header-policy.ts'
-import type {HeaderPolicy} from './header-policy.ts'
 import {OriginWindow} from './from-origin-window.ts'
 import {OriginReader} from './from-origin.ts'
 import {Judge, readTopics} from './judge.ts'
 import {judgeByLedger} from './ledger-judge.ts'
-import type {LedgerVerdict, LedgerView} from './ledger-judge.ts'
+import type {LedgerVerdict} from './ledger-judge.ts'
 import {OffsetSet} from './offset-set.ts'
-import type {PartitionOffsets} from './offset-set.ts'
 import {OriginTable, payloadChecksum} from './origins.ts'
-import type {Outgoing, TimestampRule} from './outgoing.ts'
+import type {Outgoing} from './outgoing.ts'
 import {DEFAULT_ERRORS, PLAN_VERSION} from './plan.ts'
-import type {DecodeRule, PlanErrors, PlanRange, ReplayPlan} from './plan.ts'
+import type {PlanRange, ReplayPlan} from './plan.ts'
+import type {LedgerFinding, PlanDeps, PlanInput, PlannedReplay} from './plan-input.ts'
 import {parkingSizeText} from './parked-copy.ts'
 import {decodersOf, toPlanDecode, whyUnreadable} from './plan-decoding.ts'
 import type {PlanReading} from './plan-decoding.ts'
@@ -36,71 +30,9 @@ import type {PlanFate} from './plan-totals.ts'
 import {selectTail} from './tail.ts'
 import {singleBatchBytes} from './record-size.ts'
 import {targetTopic} from './target.ts'
-import type {TargetFacts, TargetRule} from './target.ts'
+import type {TargetFacts} from './target.ts'
 import {TargetTopics} from './target-topics.ts'
 import {UnsettledLetters} from './unsettled-letters.ts'
-
-/** What a replay is planned with. Source and target may be the same cluster. */
-export interface PlanDeps {
-  readonly source: Cluster
-  readonly target: Cluster
-  readonly clock: Clock
-  /** What the ledger says; null = there is none. Left out counts as null. */
-  readonly ledger?: LedgerView | null | undefined
-  /** What was found out about the ledger topic itself, by check. */
-  readonly ledgerFindings?: readonly LedgerFinding[] | undefined
-  /** Read keys and values; needed with `PlanInput.decode`. */
-  readonly decoders?: Decoders | null | undefined
-  /** Told now and then how many dead letters were looked at. */
-  readonly onProgress?: ((read: number) => void) | undefined
-}
-
-/** Something about the ledger that a person has to know before a run. */
-export interface LedgerFinding {
-  readonly check: 'handled' | 'claimed' | 'ledger-retention'
-  /** What it is about: a partition, or the ledger topic. */
-  readonly address: string
-  readonly detail: string
-  /** The check could not be made. */
-  readonly unknown?: boolean | undefined
-}
-
-/** What is asked for. */
-export interface PlanInput {
-  readonly selection: FrozenSelection
-  readonly target: TargetRule
-  readonly headers: HeaderPolicy
-  readonly timestamp: TimestampRule
-  /** Records a second; null = no bound. */
-  readonly rate: number | null
-  readonly bytesRate: number | null
-  readonly compression: CompressionType
-  readonly order: ReplayPlan['order']
-  readonly delivery: ReplayPlan['delivery']
-  readonly ledger: ReplayPlan['ledger']
-  readonly handled: ReplayPlan['handled']
-  /** Send again what an earlier run may have sent. Left out counts as false. */
-  readonly resendUnknown?: boolean | undefined
-  /** Send the record at the origin in place of the dead letter's copy. Left out counts as false. */
-  readonly fromOrigin?: boolean | undefined
-  /** Decode keys and values, for filters and before they are sent. Left out = filters read JSON and text. */
-  readonly decode?: DecodeRule | undefined
-  readonly maxAttempts: number
-  /** Left out counts as `DEFAULT_ERRORS`. */
-  readonly errors?: PlanErrors | undefined
-  /** A legal topic name, beside the target; null (or left out) = there is none. */
-  readonly parkingTopic?: string | null | undefined
-  readonly allow: readonly string[]
-  readonly skip: readonly string[]
-  readonly exclude?: readonly PartitionOffsets[]
-  readonly readRate?: number | undefined
-}
-
-/** A plan, and how far the dead letters were read for it. */
-export interface PlannedReplay {
-  readonly plan: ReplayPlan
-  readonly scanned: readonly PartitionScan[]
-}
 
 /** Has the length of a run id; the real one is made when the plan is executed. */
 const RUN_PLACEHOLDER = `r-${'0'.repeat(26)}`

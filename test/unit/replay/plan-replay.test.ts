@@ -5,7 +5,7 @@ import {CHECKS} from '../../../src/lib/replay/checks.ts'
 import {DEFAULT_HEADER_POLICY} from '../../../src/lib/replay/header-policy.ts'
 import type {ReplayPlan} from '../../../src/lib/replay/plan.ts'
 import {planReplay} from '../../../src/lib/replay/plan-replay.ts'
-import type {PlanInput} from '../../../src/lib/replay/plan-replay.ts'
+import type {PlanInput} from '../../../src/lib/replay/plan-input.ts'
 import {validatePlan} from '../../../src/lib/replay/plan-validate.ts'
 import {FakeClock} from '../../support/fake-clock.ts'
 import {
