@@ -66,6 +66,8 @@ describe('the packed package', () => {
       [
         "import {createDeadLetter, type DeadLetter} from 'kdlq'",
         "import {planReplay, type ReplayPlan} from 'kdlq/replay'",
+        "import {parseErrorHandlingConfig, type Tolerance} from 'kdlq/connect'",
+        "export const tolerance: Tolerance = parseErrorHandlingConfig({topics: 'orders'}, {kind: 'sink'}).tolerance",
         'export const make: (record: DeadLetter["record"]) => DeadLetter = createDeadLetter',
         'export const plan: (...input: Parameters<typeof planReplay>) => Promise<{plan: ReplayPlan}> = planReplay',
       ].join('\n'),
@@ -89,6 +91,7 @@ describe('the packed package', () => {
     // Both are CommonJS, so what was loaded of them stands in the module cache.
     const script = `import module from 'node:module'
       await import('kdlq')
+      await import('kdlq/connect')
       console.log(Object.keys(module._cache).filter(path => /kafkajs|oclif/.test(path)).length)`
     const {stdout} = await run('node', ['--input-type=module', '-e', script], {cwd: folder, env})
     expect(stdout.trim()).toBe('0')
@@ -101,7 +104,8 @@ describe('the packed package', () => {
       cwd: root,
       env,
     })
-    expect(types.stdout.match(/node16 \(from ESM\): (?:OK )?\(ESM\)/g)).toHaveLength(2)
+    // `kdlq`, `kdlq/replay` and `kdlq/connect`.
+    expect(types.stdout.match(/node16 \(from ESM\): (?:OK )?\(ESM\)/g)).toHaveLength(3)
   }, 120_000)
 
   test.each(['22.22.2', '24.21.0'])(
