@@ -131,6 +131,12 @@ export function parseBootstrapServers(text: string): readonly BrokerAddress[] {
 function parseAddress(text: string): BrokerAddress {
   const wrong = (reason: string, hint = 'write HOST:PORT, IPv6 as [ADDRESS]:PORT'): UsageError =>
     new UsageError(`bootstrap server ${text}: ${reason}`, {hints: [hint], context: {bootstrapServer: text}})
+  // A REST proxy gives no headers, and dead letters are told by theirs.
+  if (/^https?:\/\//i.test(text))
+    throw wrong(
+      "an HTTP address; kdlq speaks Kafka's own protocol",
+      'name a broker; there is no mode for a REST proxy, which gives no headers',
+    )
   const bare = text.replace(LISTENER, '')
   if (bare !== text)
     throw wrong('a protocol has no place here', `write ${bare} and set security.protocol in --command-config`)

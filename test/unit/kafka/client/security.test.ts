@@ -51,6 +51,20 @@ describe('bootstrap servers', () => {
     expect(() => parseBootstrapServers(text)).toThrow(reason)
   })
 
+  test('[BR-79] a REST proxy is refused with the reason: it gives no headers', () => {
+    let error: unknown = null
+    try {
+      parseBootstrapServers('http://proxy:8082')
+    } catch (thrown) {
+      error = thrown
+    }
+    expect(error).toMatchObject({
+      exitCode: 2,
+      message: "bootstrap server http://proxy:8082: an HTTP address; kdlq speaks Kafka's own protocol",
+      hints: [expect.stringContaining('gives no headers')],
+    })
+  })
+
   test('what is printed parses back to the same address', () => {
     const host = fc.oneof(fc.domain(), fc.ipV4(), fc.ipV6())
     fc.assert(
