@@ -1,5 +1,6 @@
 import type {Failure, RecordCoordinates} from '../dialects/model.ts'
 import {headlineOf} from '../dialects/root-cause.ts'
+import {WRAPPER_CLASSES} from '../dialects/wrapper-classes.ts'
 import {failureKind, kindId} from './fingerprint.ts'
 import type {DeadLetter} from './model.ts'
 import type {Judge} from './verdict.ts'
@@ -28,9 +29,9 @@ export const GROUP_KEYS = {
   /** What a replay can do about it. */
   verdict: (deadLetter, {judge}) => judge(deadLetter)?.verdict ?? null,
   stage: ({failure}) => failure.stage ?? null,
+  /** The exception that was reported; what a listener or a future only wrapped is looked at instead of the wrapper. */
+  exception: ({failure}) => reportedException(failure.exception),
   /** Root cause; the exception itself when nothing caused it. As `inspect` shows it. */
-  exception: ({failure}) => headlineOf(failure.exception).class,
-  /** Another word for exception. */
   cause: ({failure}) => headlineOf(failure.exception).class,
   /** The exception that the family's own header names, caused by something or not. */
   class: ({failure}) => failure.exception?.class ?? null,
@@ -61,6 +62,15 @@ export type GroupKey = keyof typeof GROUP_KEYS
 /** True for a word that `--by` accepts. */
 export function isGroupKey(word: string): word is GroupKey {
   return Object.hasOwn(GROUP_KEYS, word)
+}
+
+/** Connect's own exception carries others, and is what its converters, transforms and tasks report as theirs. */
+const CONNECT_EXCEPTION = 'org.apache.kafka.connect.errors.ConnectException'
+
+function reportedException(exception: Failure['exception']): string | null {
+  const outer = exception?.class ?? null
+  const isReported = outer !== null && (outer === CONNECT_EXCEPTION || !WRAPPER_CLASSES.has(outer))
+  return isReported ? outer : headlineOf(exception).class
 }
 
 function wrapperOf(exception: Failure['exception']): string | null {

@@ -30,6 +30,7 @@ describe.each(CONNECT_TOPICS)('%s, written by a real Connect worker', topic => {
 
   test.each([
     ['stage', 'byStage'],
+    ['exception', 'byException'],
     ['class', 'byException'],
     ['connector', 'byConnector'],
     ['component', 'byClass'],

@@ -41,7 +41,7 @@ test('takes every word from a dead letter', () => {
     stage: 'TASK_PUT',
     kind: kindId(failureKind(deadLetter.failure, deadLetter.record)),
     verdict: null,
-    exception: 'c.D',
+    exception: 'a.B',
     cause: 'c.D',
     class: 'a.B',
     wrapper: 'a.B',
@@ -229,10 +229,24 @@ describe('verdicts of groups', () => {
   })
 })
 
-test('[BR-03] groups by the root cause whatever wrapper it came in, and shows the wrapper beside it', () => {
+test('[BR-03] a listener’s wrapper is looked through: groups by what it wrapped, and shows the wrapper beside it', () => {
   const wrapped = (wrapper: string): DeadLetter =>
     letter({error: {class: wrapper, message: 'w', stack: `${wrapper}: w\nCaused by: m.M: m\nCaused by: c.D: worse`}})
-  const {groups} = report(['exception'], [wrapped('a.B'), wrapped('x.Wrapper')])
-  expect(groups).toMatchObject([{by: {exception: 'c.D'}, count: 2, sample: {exception: 'a.B', cause: 'c.D'}}])
-  expect(report(['wrapper'], [wrapped('a.B'), wrapped('x.Wrapper')]).groups).toHaveLength(2)
+  const listener = 'org.springframework.kafka.listener.ListenerExecutionFailedException'
+  const future = 'java.util.concurrent.CompletionException'
+  const {groups} = report(['exception'], [wrapped(listener), wrapped(future)])
+  expect(groups).toMatchObject([{by: {exception: 'c.D'}, count: 2, sample: {exception: listener, cause: 'c.D'}}])
+  expect(report(['wrapper'], [wrapped(listener), wrapped(future)]).groups).toHaveLength(2)
+})
+
+test('an exception of its own is its own group; its root cause is another word', () => {
+  const caused = (name: string): DeadLetter =>
+    letter({error: {class: name, message: 'w', stack: `${name}: w\nCaused by: c.D: worse`}})
+  const letters = [caused('a.B'), caused('x.Y'), caused('org.apache.kafka.connect.errors.ConnectException')]
+  expect(report(['exception'], letters).groups.map(({by}) => by.exception)).toEqual([
+    'a.B',
+    'org.apache.kafka.connect.errors.ConnectException',
+    'x.Y',
+  ])
+  expect(report(['cause'], letters).groups).toMatchObject([{by: {cause: 'c.D'}, count: 3}])
 })
