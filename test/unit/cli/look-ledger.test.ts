@@ -1,12 +1,11 @@
-import {execFile} from 'node:child_process'
 import {existsSync} from 'node:fs'
 import {mkdtemp, readdir, readFile, rm, writeFile} from 'node:fs/promises'
 import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import {afterAll, beforeAll, describe, expect, test} from 'vitest'
-import type {Case, CaseResult} from '../../golden/support/cases.ts'
+import type {CaseResult} from '../../golden/support/cases.ts'
+import {runLines} from '../../support/run-lines.ts'
 
-const root = join(import.meta.dirname, '../../..')
 const dlq = 'example:orders-dlq'
 let folder = ''
 
@@ -27,32 +26,23 @@ const asked: Asked[] = []
 /** Runs the whole program once for each command line; what tests that run side by side ask for goes into one child process. */
 async function run(lines: Asked['lines']): Promise<readonly CaseResult[]> {
   const answer = Promise.withResolvers<readonly CaseResult[]>()
-  if (asked.push({lines, answer}) === 1) setImmediate(runAsked)
+  if (asked.push({lines, answer}) === 1) setImmediate(() => void runAsked())
   return answer.promise
 }
 
-function runAsked(): void {
+async function runAsked(): Promise<void> {
   const together = asked.splice(0)
-  const cases = together
-    .flatMap(({lines}) => lines)
-    .map((argv): Case => ({name: 'x', argv, columns: null, env: {XDG_STATE_HOME: folder}}))
-  const child = execFile(
-    join(root, 'node_modules/.bin/node'),
-    [join(root, 'test/golden/support/run-cases.ts')],
-    {
-      cwd: root,
-      env: {PATH: process.env['PATH'], HOME: process.env['HOME'], NODE_ENV: 'production', TZ: 'UTC'},
-      maxBuffer: 64 * 1024 * 1024,
-    },
-    (error, stdout) => {
-      const results = error === null ? (JSON.parse(stdout) as CaseResult[]) : []
-      for (const {lines, answer} of together) {
-        if (error === null) answer.resolve(results.splice(0, lines.length))
-        else answer.reject(error)
-      }
-    },
-  )
-  child.stdin?.end(JSON.stringify(cases))
+  try {
+    const results = [
+      ...(await runLines(
+        together.flatMap(({lines}) => lines),
+        folder,
+      )),
+    ]
+    for (const {lines, answer} of together) answer.resolve(results.splice(0, lines.length))
+  } catch (error) {
+    for (const {answer} of together) answer.reject(error)
+  }
 }
 
 const ledgerFile = (): string => join(folder, 'out', 'kdlq-ledger.ndjson')

@@ -1,14 +1,13 @@
-import {execFile} from 'node:child_process'
 import {mkdtemp, readFile, rm, writeFile} from 'node:fs/promises'
 import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import {afterAll, beforeAll, describe, expect, test} from 'vitest'
 import {toDecodeRule} from '../../../src/lib/cli/replay-decoders.ts'
-import type {Case, CaseResult} from '../../golden/support/cases.ts'
+import type {CaseResult} from '../../golden/support/cases.ts'
+import {runLines} from '../../support/run-lines.ts'
 import {startStubRegistry, type StubRegistry} from '../../support/stub-registry.ts'
 import {framed, hex} from '../serde/support.ts'
 
-const root = join(import.meta.dirname, '../../..')
 const POINT = '{"type":"record","name":"Point","fields":[{"name":"x","type":"long"}]}'
 let folder = ''
 let archive = ''
@@ -41,19 +40,7 @@ afterAll(async () => {
   await rm(folder, {recursive: true, force: true})
 })
 
-/** Runs the whole program once for each command line, in one child process. */
-async function run(...lines: readonly (readonly string[])[]): Promise<readonly CaseResult[]> {
-  const cases = lines.map((argv): Case => ({name: 'x', argv, columns: null, env: {XDG_STATE_HOME: folder}}))
-  const {promise, resolve, reject} = Promise.withResolvers<string>()
-  const child = execFile(
-    join(root, 'node_modules/.bin/node'),
-    [join(root, 'test/golden/support/run-cases.ts')],
-    {cwd: root, env: {PATH: process.env['PATH'], HOME: process.env['HOME'], NODE_ENV: 'production', TZ: 'UTC'}},
-    (error, stdout) => (error === null ? resolve(stdout) : reject(error)),
-  )
-  child.stdin?.end(JSON.stringify(cases))
-  return JSON.parse(await promise) as CaseResult[]
-}
+const run = (...lines: readonly (readonly string[])[]): Promise<readonly CaseResult[]> => runLines(lines, folder)
 
 const inFolder = (name: string): string => join(folder, name)
 const document = (result: CaseResult | undefined): unknown => JSON.parse(result?.stdout ?? '')

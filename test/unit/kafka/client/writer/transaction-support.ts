@@ -1,3 +1,4 @@
+import {expect} from 'vitest'
 import type {TransactionOptions, TransactionSession} from '../../../../../src/lib/kafka/ports.ts'
 import {addPartitionsToTxnApi} from '../../../../../src/lib/kafka/protocol/generated/add-partitions-to-txn.ts'
 import type {
@@ -126,4 +127,17 @@ export function outgoing(partition: number, count = 2): OutgoingBatch {
     records.append({timestamp: 1_764_500_000_000n, key: null, value: Buffer.from(`v${index}`), headers: []})
   }
   return {topic: 't', partition, records}
+}
+
+/** What a promise is rejected with. */
+export async function failure(work: Promise<unknown>): Promise<Error> {
+  return work.then(
+    () => new Error('nothing failed'),
+    (error: unknown) => (error instanceof Error ? error : new Error('not an error', {cause: error})),
+  )
+}
+
+export async function written(session: TransactionSession, count = 2): Promise<void> {
+  session.begin()
+  expect(await session.produce([outgoing(0, count)])).toMatchObject([{error: null}])
 }
