@@ -1,4 +1,4 @@
-import {DIALECTS} from '../../dialects/registry.ts'
+import {originalTimestamp} from '../../dialects/restore.ts'
 import type {CallOptions, ClusterReader, ConfigEntry} from '../../kafka/ports.ts'
 import type {DeadLetter} from '../model.ts'
 
@@ -58,7 +58,9 @@ export async function originExpiry(
   const pointers = letters.flatMap(letter => {
     const {topic, partition, offset} = letter.failure.origin ?? {}
     if (topic === undefined || partition === undefined || offset === undefined || !configs.has(topic)) return []
-    const origin = {topic, partition, offset: BigInt(offset), timestampMs: originTime(letter)}
+    // Through several hops the innermost family decides whether the time survived.
+    const timestampMs = originalTimestamp(letter.record, letter.failure, letter.dialects)
+    const origin = {topic, partition, offset: BigInt(offset), timestampMs}
     return [{from: letter.record.topic, ...origin}]
   })
   const places = [...new Map(pointers.map(pointer => [placeOf(pointer), pointer])).values()]
@@ -90,12 +92,4 @@ interface Pointer {
 
 function placeOf({topic, partition}: {readonly topic: string; readonly partition: number}): string {
   return `${topic}:${partition}`
-}
-
-/** Time of the origin record: recorded, or the dead letter's own where its family keeps it. */
-function originTime({record, failure}: DeadLetter): bigint | null {
-  const recorded = failure.origin?.timestamp
-  if (recorded !== undefined) return BigInt(recorded)
-  const keeps = DIALECTS.some(({id, keepsTimestamp}) => id === failure.dialect && keepsTimestamp)
-  return keeps && record.timestampType !== 'LogAppendTime' ? record.timestamp : null
 }

@@ -187,6 +187,24 @@ test('headroom: of the dead letters, of what they point to, and what is gone alr
   expect(topics[0]?.warnings).toEqual(['compacted', 'expiring', 'origins-expiring'])
 })
 
+test('the time of a record whose first hop lost it is not known, though a later hop kept what it got', async () => {
+  const smallrye: readonly Header[] = [
+    ['dead-letter-reason', 'no'],
+    ['dead-letter-topic', 'orders'],
+    ['dead-letter-partition', '0'],
+    ['dead-letter-offset', '3'],
+  ]
+  const {topics} = await discover({
+    logs: {
+      parked: [log(at(0, HOUR, [...smallrye, ...connectSet('orders-dlq', 0)]))],
+      orders: [log(at(3, 2 * HOUR))],
+    },
+    configs: {orders: {'retention.ms': `${24 * HOUR}`}},
+    input: {matches: topic => topic === 'parked'},
+  })
+  expect(topics[0]?.expiry?.origins).toMatchObject([{topic: 'orders', gone: 0, headroomMs: null}])
+})
+
 test('compacted topics have no limit by time', async () => {
   const configs = {'orders-dlq': {'retention.ms': '1', 'cleanup.policy': 'compact'}}
   const {topics} = await discover({logs: {'orders-dlq': [log(at(0, HOUR, connectSet('x', 1)))]}, configs})
